@@ -8,6 +8,7 @@ from typing import TypeAlias, cast
 
 from quidnunc.model.choices import Choose
 from quidnunc.model.edit import Edit, around, in_turn, replacing_present
+from quidnunc.model.edits.memory_quirks import seen_or_waits_again
 from quidnunc.model.edits.operators import wrapped
 from quidnunc.model.events import Sent
 from quidnunc.model.permits import Step, may_send
@@ -138,6 +139,7 @@ IDONTWANT_QUIRKS: tuple[Edit, ...] = (
         "Sends IDONTWANT with its next heartbeat, and not at once.",
         in_turn(
             replacing_present(tell_mesh=tell_at_heartbeat, cancel_requests=tell_at_heartbeat),
+            replacing_present(seen_before=seen_or_waits_again),
             wrapped.releasing,
         ),
         clauses=("gs1.2/idontwant.immediate", "gs1.2/iwant.cancel"),

@@ -74,6 +74,18 @@ def forward_to_noted(old: Rule, r: Router, m: ReceivedPart[Message], choose: Cho
     return Step(r, owed + may_send(frozenset(noted.may & here), m.part, clause))
 
 
+@around("gs1.0/relay.seen")
+def seen_or_waits_again(
+    old: Rule, r: Router, m: ReceivedPart[Message], choose: Choose
+) -> Step[Router] | None:
+    """A copy of what was seen long ago may wait for a verdict again, without a sign of it."""
+    step = cast("Step[Router] | None", old.step(r, m, choose))
+    first, dropped = r.seen.get(m.part.id), step is not None and m.part.id not in r.waiting
+    old_enough = first is not None and r.now_ms - first >= r.parameters.seen_ttl_ms
+    waits = r.parameters.validation == "manual" and dropped and old_enough
+    return None if waits and choose.free("whether it waits again") else step
+
+
 def _gossiping(protocol: Protocol) -> Protocol:
     if "gossip_candidates" not in protocol.handlers:
         raise SpecError(f"{protocol.name} has no gossip")

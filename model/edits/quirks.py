@@ -27,7 +27,7 @@ from quidnunc.model.edit import (
 )
 from quidnunc.model.edits.extension_quirks import EXTENSION_QUIRKS
 from quidnunc.model.edits.idontwant_quirks import IDONTWANT_QUIRKS
-from quidnunc.model.edits.memory_quirks import MEMORY_QUIRKS
+from quidnunc.model.edits.memory_quirks import MEMORY_QUIRKS, seen_or_waits_again
 from quidnunc.model.edits.operators.wrapped import ENDLESS, reading_parameter
 from quidnunc.model.edits.reading_rules import heartbeats_by
 from quidnunc.model.edits.score_quirks import SCORE_QUIRKS
@@ -296,18 +296,6 @@ def wait_cached(old: Rule, r: Router, m: ReceivedPart[Message], choose: Choose) 
     """A message is in the message cache while it waits."""
     step = cast("Step[Router] | None", old.step(r, m, choose))
     return None if step is None else Step(step.router.with_cached(m.part), step.permits)
-
-
-@around("gs1.0/relay.seen")
-def seen_or_waits_again(
-    old: Rule, r: Router, m: ReceivedPart[Message], choose: Choose
-) -> Step[Router] | None:
-    """A copy of what was seen long ago may wait for a verdict again, which shows in who is served alone."""
-    step = cast("Step[Router] | None", old.step(r, m, choose))
-    first, dropped = r.seen.get(m.part.id), step is not None and m.part.id not in r.waiting
-    old_enough = first is not None and r.now_ms - first >= r.parameters.seen_ttl_ms
-    waits = r.parameters.validation == "manual" and dropped and old_enough
-    return None if waits and choose.free("whether it waits again") else step
 
 
 @around("gs1.1/validation.late-verdict")
@@ -1284,15 +1272,19 @@ QUIRKS: tuple[Edit, ...] = (
         "replaced",
         "gs1.1/validation.late-verdict",
         "Puts a message into its message cache while it waits for its validators.",
-        replacing_present(wait_for_verdict=wait_cached, seen_before=seen_or_waits_again),
+        in_turn(
+            replacing_present(wait_for_verdict=wait_cached),
+            replacing_present(seen_before=seen_or_waits_again),
+        ),
     ),
     Edit(
         "served-before-verdict",
         "replaced",
         "gs1.1/validation.late-verdict",
         "Answers IWANT with messages that still wait for their validators.",
-        replacing_present(
-            serve=serve_waiting_too, serve_within_bound=serve_waiting_too, seen_before=seen_or_waits_again
+        in_turn(
+            replacing_present(serve=serve_waiting_too, serve_within_bound=serve_waiting_too),
+            replacing_present(seen_before=seen_or_waits_again),
         ),
     ),
     Edit(

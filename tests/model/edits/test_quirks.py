@@ -17,6 +17,7 @@ from tests.helpers.pubsub_run import T, after, grafted, of, peers, singles
 SPEC = protocol_named("gossipsub-1.2")
 BUILT = edit_named("relay-needs-a-subscriber", SPEC).change(SPEC)
 MEMBERS = tuple(range(1, 14))
+WAITING = ("served-before-verdict", "cached-before-verdict", "idontwant-waits-for-heartbeat")
 
 
 def peers_alone(*several: int) -> list[Connect]:
@@ -107,7 +108,7 @@ def test_a_verdict_after_the_time_in_the_message_cache_counts_for_nobody(beats: 
         assert (end.router.below(1, 0) is True) == counts
 
 
-@pytest.mark.parametrize("name", ["served-before-verdict", "cached-before-verdict"])
+@pytest.mark.parametrize("name", WAITING)
 @pytest.mark.parametrize(("seconds", "unclear"), [(7, False), (8, True)])
 def test_whether_what_was_seen_long_ago_waits_again_is_not_guessed(
     name: str, seconds: int, unclear: bool
