@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -221,12 +221,8 @@ def run_campaign(
     with _at(held), shown("searching"), pool, processes:
         for numbers in _rounds(runs, batch):
             requests = _requests(asked, numbers, campaign, recording)
-            for request, answer in zip(
-                requests, pool.map(run_batch, requests, repeat(processes)), strict=True
-            ):
-                merge(campaign, answer)
-                processes.under_way.pop(request.seed, None)
-                campaign.seconds = time.monotonic() - started
+            _play_round(campaign, requests, pool, processes)
+            campaign.seconds = time.monotonic() - started
             if campaign.broken or processes.stopping or (stop is not None and stop(campaign)):
                 break
     campaign.interrupted = processes.interrupted
@@ -237,6 +233,16 @@ def run_campaign(
         campaign.left_out.append("whether some root causes are one: that is asked at the end of a search")
     campaign.seconds = time.monotonic() - started
     return campaign
+
+
+def _play_round(
+    campaign: Campaign, requests: Sequence[BatchRequest], pool: ThreadPoolExecutor, processes: Workers
+) -> None:
+    """Play the batches of one round and merge each, which is under way no longer then."""
+    answers = pool.map(run_batch, requests, repeat(processes))
+    for request, answer in zip(requests, answers, strict=True):
+        merge(campaign, answer)
+        processes.under_way.pop(request.seed, None)
 
 
 @contextmanager
