@@ -345,7 +345,7 @@ def _suite(name: str, options: argparse.Namespace, limit: TimeLimit) -> tuple[Ca
 
     def show_again() -> None:
         if so_far and time.monotonic() - started > SAID_AFTER_S:
-            show(f"suite of {name} against {options.against}: {_how_far(so_far[0], total)}")
+            show(f"suite of {name} against {options.against}: {how_far(so_far[0], total)}")
 
     try:
         profile, shortest = profile_of(options), options.cases is not None
@@ -369,7 +369,7 @@ def _suite(name: str, options: argparse.Namespace, limit: TimeLimit) -> tuple[Ca
         clear_progress()
 
 
-def _how_far(campaign: Campaign, total: int) -> str:
+def how_far(campaign: Campaign, total: int) -> str:
     """How far a suite of `total` cases is, in words."""
     done, roots = campaign.runs + len(campaign.left_out), count(len(campaign.roots), "root cause")
     if done < total or not campaign.open_cases:

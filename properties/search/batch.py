@@ -79,6 +79,8 @@ class Workers:
     """Stopped by a signal, and not by a deadline."""
     under_way: dict[int, Mapping[str, Any]] = field(factory=dict)
     """Seed of a batch that is not merged yet -> what its worker has told so far."""
+    merging: threading.Lock = field(factory=threading.Lock)
+    """Held while a batch is merged, so that whoever counts runs counts each once."""
     _live: list[Process] = field(factory=list)
     _lock: threading.RLock = field(factory=threading.RLock)
     """A signal handler may interrupt its own thread."""

@@ -241,8 +241,9 @@ def _play_round(
     """Play the batches of one round and merge each, which is under way no longer then."""
     answers = pool.map(run_batch, requests, repeat(processes))
     for request, answer in zip(requests, answers, strict=True):
-        merge(campaign, answer)
-        processes.under_way.pop(request.seed, None)
+        with processes.merging:
+            merge(campaign, answer)
+            processes.under_way.pop(request.seed, None)
 
 
 @contextmanager
@@ -255,7 +256,9 @@ def _showing(
     def show() -> None:
         campaign.seconds = time.monotonic() - started
         if progress is not None:
-            progress(SoFar.of(campaign, [*processes.under_way.values()]), what)
+            with processes.merging:
+                far = SoFar.of(campaign, [*processes.under_way.values()])
+            progress(far, what)
 
     try:
         with each_second(show):

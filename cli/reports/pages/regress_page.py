@@ -36,7 +36,7 @@ DIRECTIONS: Mapping[str, str] = {
     "newly-forbidden": "the old text allows it, the new one does not",
     "newly-obligatory": "the new text demands what the old one leaves open, or does not allow",
     "newly-allowed": "the new text allows what the old one does not, or leaves open what that demands",
-    "newly-undescribed": "the old text leaves it to a router, and the new one does not speak of it",
+    "newly-undescribed": "the old text leaves it to a router, and the new one says nothing about it",
 }
 LOOKS: Mapping[str, str] = {
     "newly-forbidden": "fails",

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
+from quidnunc.commands.check import how_far
 from quidnunc.properties.cases.file import load
 from quidnunc.properties.search.batch import BatchRequest, Workers, run_batch
 from quidnunc.properties.search.campaign import Campaign, merge
@@ -245,3 +246,17 @@ def test_what_a_worker_told_before_it_was_ended_is_merged() -> None:
     assert compare([late], [], {}).agrees
     assert not compare([evolve(late, minimised=True)], [], {}).agrees
     assert verdict_of_root(row) == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("runs", "waiting", "said"),
+    [
+        (5, 2, "6 of 10 cases, 0 root causes"),
+        (9, 2, "10 cases played, 2 to explain, 0 root causes"),
+        (9, 0, "10 of 10 cases, 0 root causes"),
+    ],
+)
+def test_a_suite_says_what_is_left_to_explain(runs: int, waiting: int, said: str) -> None:
+    """Mutant: it stands at its last case while the departures are explained."""
+    campaign = Campaign("dog", "ours", 0, runs=runs, left_out=["a case"], open_cases=waiting)
+    assert how_far(campaign, 10) == said
