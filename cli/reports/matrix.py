@@ -15,24 +15,18 @@ from quidnunc.output import count, table
 from quidnunc.properties.claims.catalogue import claims_of
 from quidnunc.reports.summary import causes_text
 
-WORDS: Mapping[str, str] = {
-    "not-refuted": "holds",
-    "fails": "FAILS",
-    "deviates": "deviates",
-    "observed": "observed",
-    "unsupported": "-",
-    "inconclusive": "?",
-    "undecided": "hidden",
-}
 LEGEND = """\
-holds N   no counterexample; the claim applied N times
-FAILS 1   the router breaks a MUST, or departs from what the text says; root cause 1 of this router
-deviates  it does not follow advice
-observed  the text is silent or unclear, and this is how the router reads it
-hidden    another root cause was in the way
-?         the claim never applied
--         the driver lacks what the claim needs
-broken    the router ended, or our own router departs in the control run too: nothing is known of it"""
+not-refuted N  no counterexample; the claim applied N times
+fails 1        the router breaks a MUST, or departs from what the text says; root cause 1 of this router
+deviates       it does not follow advice
+observed       the text is silent or unclear, and this is how the router reads it
+undecided      another root cause was in the way
+inconclusive   the claim never applied
+unsupported    the driver lacks what the claim needs
+-              the claim is not asked of this router
+broken         the router ended, or our own router departs in the control run too: nothing is known of it"""
+IN_ORDER = frozenset({"not-refuted", "unsupported", "inconclusive", "broken", "-"})
+"""First words of cells that show no departure."""
 
 
 @frozen(kw_only=True)
@@ -65,14 +59,14 @@ class MatrixColumn:
         found = self.claims().get(claim)
         if found is None:
             return "-"
-        word = WORDS.get(found["verdict"], found["verdict"])
-        if found["verdict"] == "not-refuted":
+        word: str = found["verdict"]
+        if word == "not-refuted":
             return f"{word} {found['applied']}"
         mine = self.clauses_of.get(claim, frozenset())
         numbers = [
             str(at)
             for at, root in enumerate(self.roots, 1)
-            if mine & set(root["clauses"]) and root["verdict"] == found["verdict"]
+            if mine & set(root["clauses"]) and root["verdict"] == word
         ]
         return f"{word} {','.join(numbers)}" if numbers else word
 
@@ -129,7 +123,7 @@ def as_text(matrices: Sequence[RouterMatrix]) -> str:
         rows = [
             (claim, *cells)
             for claim, cells in matrix.cells().items()
-            if any(not cell.startswith(("holds", "-", "?", "broken")) for cell in cells)
+            if any(cell.partition(" ")[0] not in IN_ORDER for cell in cells)
         ]
         if rows:
             lines += ["", table(("claim", *(column.title for column in matrix.columns)), rows)]
@@ -159,7 +153,7 @@ def _document(matrices: Sequence[RouterMatrix], again: str, folder: Path) -> Ite
     yield f"# Routers under {', '.join(matrix.protocol for matrix in matrices)}"
     yield ""
     yield f"Made on {datetime.date.today()}; `{again.partition(': ')[2]}` makes it again."
-    yield "A search proves nothing: `holds` says that no counterexample was found."
+    yield "A search proves nothing: `not-refuted` says that no counterexample was found."
     yield ""
     yield "| protocol | router | profile | steps | result |"
     yield "|---|---|---|---:|---|"

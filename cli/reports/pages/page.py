@@ -50,9 +50,8 @@ SIGNS: Mapping[str, str] = {
     "suite": "✓",
 }
 """Verdict -> a shape, so that no verdict is told by its colour alone."""
-DEPARTS = frozenset({"fails", "deviates", "observed", "hidden"})
+DEPARTS = frozenset({"fails", "deviates", "observed", "undecided"})
 """Of cells, in a row that is shown first."""
-_CELLS = {"FAILS": "fails", "deviates": "deviates", "observed": "observed", "holds": "not-refuted"}
 
 
 @frozen(kw_only=True)
@@ -134,8 +133,8 @@ class ReportContent:
 
 
 def verdict_of_cell(cell: str) -> str:
-    """The verdict of a cell of the matrix; of one that has none its own words."""
-    return _CELLS.get(cell.partition(" ")[0], cell)
+    """The verdict of a cell of the matrix, or `-`."""
+    return cell.partition(" ")[0]
 
 
 # -- what is read -------------------------------------------------------------------------------------------
@@ -347,7 +346,7 @@ def anchor_of(router: str, protocol: str, number: int) -> str:
 def cell_parts(cell: str, router: str, protocol: str) -> list[tuple[str, str]]:
     """A cell as pieces of text, each with the anchor that it leads to or none."""
     word, _, numbers = cell.partition(" ")
-    if word == "holds" or not numbers:
+    if word == "not-refuted" or not numbers:
         return [(cell, "")]
     return [(word, ""), *((each, anchor_of(router, protocol, int(each))) for each in numbers.split(","))]
 

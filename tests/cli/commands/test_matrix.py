@@ -31,7 +31,7 @@ def test_a_broken_router_leaves_the_others_alone(quidnunc: Command, made: Path) 
     ran = quidnunc(*ASKED, str(made), *ROUTERS)
     assert ran.code == 4
     (row,) = (line for line in ran.out.splitlines() if line.startswith("relay.not-back"))
-    assert re.search(r"holds \d+ +FAILS 1 +broken", row)
+    assert re.search(r"not-refuted \d+ +fails 1 +broken", row)
     assert "ours 1: 0 root causes" in ran.out and "exec:false: broken: " in ran.out
     assert "(2 of 3)" in ran.err
 
@@ -55,7 +55,7 @@ def test_what_is_there_is_not_made_again(
     ran = quidnunc(*ASKED, str(made), *ROUTERS[:4], "--json")
     assert ran.code == 1
     (matrix,) = ran.data["matrices"]
-    assert matrix["claims"]["relay.not-back"][1] == "FAILS 1"
+    assert matrix["claims"]["relay.not-back"][1] == "fails 1"
     assert [each["broken"] for each in matrix["routers"]] == ["", ""]
 
 
@@ -83,7 +83,7 @@ def test_each_protocol_has_the_routers_that_speak_it(quidnunc: Command, made: Pa
     assert [each["name"] for each in second["routers"]] == ["ours"] and "gossipsub-1.1" in second["unspoken"][
         "ours:echo"
     ]
-    assert second["claims"]["dog.mixed"][0].startswith("holds")
+    assert second["claims"]["dog.mixed"][0].startswith("not-refuted")
     text = (made / "matrix.md").read_text("utf-8")
     assert text.count("\n## ") == 2 and "dog: ours:echo does not speak it; it speaks floodsub, " in text
 
@@ -108,7 +108,7 @@ def test_a_cell_names_rows_of_its_own_verdict() -> None:
     ]
     report = {"root_causes": rows, "claims": [{"id": "c", "verdict": "fails"}], "router_version": "1"}
     column = MatrixColumn(router="r", report=report, clauses_of={"c": frozenset(["a"])})
-    assert column.cell("c") == "FAILS 2"
+    assert column.cell("c") == "fails 2"
 
 
 def test_a_folder_of_somebody_else_is_left_alone(quidnunc: Command, tmp_path: Path) -> None:

@@ -346,7 +346,7 @@ def test_a_matrix_leads_to_its_root_causes(quidnunc: Command) -> None:
     ran = quidnunc("check", "floodsub", "--against", "ours:echo", "--runs", 5, "--json")
     column = {"name": "ours:echo", "title": "ours:echo 1", "broken": "", "report": ran.data}
     lost = {"name": "gone", "title": "gone", "broken": "it <ended>", "report": None}
-    cells = {"relay.not-back": ["FAILS 1", "broken"], "hello.complete": ["holds 3", "broken"]}
+    cells = {"relay.not-back": ["fails 1", "broken"], "hello.complete": ["not-refuted 3", "broken"]}
     matrix = {"protocol": "floodsub", "routers": [column, lost], "claims": cells}
     made = {"schema": 2, "matrices": [{**matrix, "unspoken": {"c": ["dog", "flood"]}}]}
     content = content_of_json(made, "matrix.json")
