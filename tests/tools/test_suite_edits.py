@@ -18,8 +18,14 @@ from quidnunc.properties.suite.traces import Trace
 from tools.suite_edits.catalogue import edits_of_suite
 from tools.suite_edits.files import read_edit_cases
 from tools.suite_edits.learn import learned_of
-from tools.suite_edits.operators import SuiteEdit, changed_parameters, old_entries_kept, other_entries_lost
-from tools.suite_edits.screen import EditScreen, first_departure
+from tools.suite_edits.operators import (
+    Apply,
+    SuiteEdit,
+    changed_parameters,
+    old_entries_kept,
+    other_entries_lost,
+)
+from tools.suite_edits.screen import BROKEN, EditScreen, first_departure
 from tools.suite_edits.search import find_edits
 
 REGRAFT: Trace = (
@@ -68,6 +74,17 @@ def test_an_edit_that_sends_nothing_departs_where_the_rule_decides() -> None:
     assert [e.name for e in EditScreen(spec, {edit.rule: [edit]}).differ(REGRAFT)] == [edit.name]
 
 
+def test_an_edit_that_raises_is_none_that_a_router_could_have() -> None:
+    def forgetful(old: Apply) -> Apply:
+        return lambda r, *rest: {}["t1"]
+
+    spec = protocol_named("gossipsub-1.1")
+    edit = SuiteEdit("while_backing_off", "forgetful", "raises", forgetful)
+    assert first_departure(REGRAFT, edit.applied_to(spec), spec, 0) is None
+    screen = EditScreen(spec, {edit.rule: [edit]})
+    assert not screen.differ(REGRAFT) and screen.broken == {edit.name}
+
+
 @pytest.mark.parametrize("protocol", ["flood", "peer-limit"])
 def test_a_reference_run_says_what_a_run_from_the_beginning_says(protocol: str) -> None:
     spec, compared = protocol_named(protocol), 0
@@ -77,7 +94,7 @@ def test_a_reference_run_says_what_a_run_from_the_beginning_says(protocol: str) 
             for die in (0, 3):
                 try:
                     expected = plain_departure(trace, edit, protocol, die)
-                except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+                except BROKEN:
                     expected = None
                 assert first_departure(trace, edit.applied_to(spec), spec, die) == expected, (edit, die)
                 compared += expected is not None

@@ -14,6 +14,7 @@ from attrs import field, frozen, mutable
 
 from quidnunc.impl.seam import Hello
 from quidnunc.model.choices import SeededChoices
+from quidnunc.model.errors import RuleError
 from quidnunc.model.events import Event, Output
 from quidnunc.model.rules import Protocol, Rule, Targets
 from quidnunc.properties.judge.oracle import Oracle
@@ -21,7 +22,7 @@ from quidnunc.properties.judge.play import ModelSubject, Play, play, singles
 from quidnunc.properties.suite.traces import Trace
 from tools.suite_edits.operators import SuiteEdit
 
-BROKEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+BROKEN = (ArithmeticError, AttributeError, LookupError, RuleError, TypeError, ValueError)
 """What an edited rule may raise: an edit that does is none that a router could have."""
 
 
