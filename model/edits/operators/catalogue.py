@@ -535,8 +535,8 @@ class RuleOperators:
 
     def _goes_on(self) -> Iterator[OperatorEdit]:
         for word, says, sends in (
-            ("goes-on", "Makes the next check as well", True),
-            ("goes-on-silently", "Only updates its own state and makes the next check", False),
+            ("goes-on", "Goes on to its next check as well", True),
+            ("goes-on-silently", "Updates its own state, sends nothing and goes on to its next check", False),
         ):
             change = partial(wrapped.going_on, self.checks, sends)
             # One that sends nothing is as if it were not there.
