@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterable
 
 from quidnunc.impl.routers import (
@@ -16,17 +15,6 @@ from quidnunc.impl.routers import (
 from quidnunc.impl.seam import AdapterError, Hello, Profile
 from quidnunc.model.machine import PROTOCOLS
 from quidnunc.output import UsageError, choices, suggestion
-
-
-def profile_of(options: argparse.Namespace) -> Profile:
-    """The profile that was asked for; `shipped` where none was. Raises UsageError for a contradiction."""
-    if not options.extras:
-        return options.profile or "shipped"
-    if options.profile == "spec":
-        raise UsageError("--extras means --profile shipped, and --profile spec was given as well")
-    print("--extras is the default now, and goes with the next release: leave it out", file=sys.stderr)
-    options.extras, options.profile = False, "shipped"
-    return "shipped"
 
 
 def demand_no_runs_of_suite(options: argparse.Namespace) -> None:

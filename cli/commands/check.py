@@ -22,7 +22,6 @@ from quidnunc.arguments import (
     checked_protocol,
     demand_no_runs_of_suite,
     hello_from,
-    profile_of,
     protocols_spoken,
 )
 from quidnunc.model.errors import CaseError
@@ -234,7 +233,7 @@ def _validated(options: argparse.Namespace) -> list[str]:
     if options.expect and not options.update_expect and not options.expect.exists():
         raise UsageError(f"{options.expect} does not exist; --update-expect writes it")
     if options.no_known and not options.suite:
-        raise UsageError("--no-known needs --suite: a search knows nothing before")
+        raise UsageError("--no-known needs --suite: a search starts without known causes")
     if options.documented and not options.dialect:
         raise UsageError("--documented needs --dialect, whose result it is compared with")
     check_format(options)
@@ -296,7 +295,7 @@ def _search(name: str, options: argparse.Namespace, started: float) -> tuple[Cam
                 budget_s=budget,
                 started=started,
                 acts=options.acts,
-                profile=profile_of(options),
+                profile=options.profile,
                 workers=options.workers,
                 processes=processes,
                 progress=progress,
@@ -348,7 +347,7 @@ def _suite(name: str, options: argparse.Namespace, limit: TimeLimit) -> tuple[Ca
             show(f"suite of {name} against {options.against}: {how_far(so_far[0], total)}")
 
     try:
-        profile, shortest = profile_of(options), options.cases is not None
+        profile, shortest = options.profile, options.cases is not None
         with each_second(show_again):
             campaign = run_suite(
                 name,
@@ -564,5 +563,5 @@ def reproduce(options: argparse.Namespace) -> str:
     if options.documented:
         words += ["--documented", options.documented]
     words += [f"--{flag}" for flag in ("strict", "dialect") if getattr(options, flag)]
-    words += ["--profile", "spec"] if profile_of(options) == "spec" else []
+    words += ["--profile", "spec"] if options.profile == "spec" else []
     return shlex.join([*words, *given_options(options, "cases", "private", "record", *RESULT_FILES)])

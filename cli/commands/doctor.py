@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from quidnunc.arguments import checked_protocol, hello_from, profile_of, protocols_spoken
+from quidnunc.arguments import checked_protocol, hello_from, protocols_spoken
 from quidnunc.impl.seam import CAPABILITIES, Hello, Profile
 from quidnunc.model.errors import SpecError
 from quidnunc.model.machine import PROTOCOLS, protocol_named
@@ -83,8 +83,7 @@ def run(options: argparse.Namespace) -> int:
         names = [name for name in protocols_spoken(options.router) if _has_suite(name)]
     if not names:
         raise UsageError(f"no protocol that {options.router} speaks has a suite; `make suite` writes one")
-    profile = profile_of(options)
-    examined = [examine(options.router, name, profile) for name in names]
+    examined = [examine(options.router, name, options.profile) for name in names]
     if options.json:
         protocols = [as_json(each) for each in examined]
         print_json(

@@ -15,7 +15,7 @@ from typing import Any
 
 from attrs import frozen
 
-from quidnunc.arguments import checked_protocol, demand_no_runs_of_suite, profile_of, spoken_by
+from quidnunc.arguments import checked_protocol, demand_no_runs_of_suite, spoken_by
 from quidnunc.impl.seam import AdapterError
 from quidnunc.output import UsageError, budget_s, given_options, print_json, repeat_command
 from quidnunc.reports.matrix import RouterMatrix, as_markdown, as_text, matrix_of
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     for named in (options.protocols, options.against):
         if repeated := {name for name in named if named.count(name) > 1}:
             raise UsageError(f"{', '.join(sorted(repeated))}: named twice")
-    profile = profile_of(options)
+    profile: str = options.profile
     _demand_known(options)
     _claim_folder(options.output, options, profile)
     searches = [(protocol, router) for protocol in options.protocols for router in options.against]

@@ -15,10 +15,10 @@ def add_profile(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--profile",
         choices=PROFILES,
+        default="shipped",
         help="shipped: the router's default configuration (the default); spec: switch off what it adds to "
         "the protocol",
     )
-    parser.add_argument("--extras", action="store_true", help=argparse.SUPPRESS)
 
 
 class OneRouter(argparse.Action):

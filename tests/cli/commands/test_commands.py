@@ -103,7 +103,6 @@ def test_help_has_an_example_that_parses(quidnunc: Command, name: str) -> None:
         ("check dog --against ours --cases file/x", "cannot be written: "),
         ("check dog --against ours --record .", "--record . is a folder"),
         ("check gossipsub-1.2 --against ours --suite --documented go-libp2p-pubsub", "needs --dialect"),
-        ("check dog --against ours --extras --profile spec", "--extras means --profile shipped"),
         ("check dog --against ours --expect nosuch.toml", "--update-expect writes it"),
         ("check dog --against ours --claims mesh.*", "selects nothing"),
         ("check dog", "--against"),
@@ -530,8 +529,6 @@ def test_the_router_is_tested_as_shipped_and_so_are_its_cases(
     (tmp_path / "with_extras.py").write_text(EXTRA, encoding="utf-8")
     check = ("check", "floodsub", "--against", "python:with_extras:open_it", *how)
     assert quidnunc_apart(*check, "--profile", "spec", cwd=tmp_path).code == 0
-    old = quidnunc_apart(*check, "--extras", "--cases", "found", cwd=tmp_path)
-    assert old.code == 1 and "--extras is the default now" in old.err
     assert quidnunc_apart(*check, "--cases", "found", cwd=tmp_path).code == 1
     files = sorted((tmp_path / "found").glob("*.case"))
     assert files and all("\nprofile: shipped\n" in file.read_text(encoding="utf-8") for file in files)
