@@ -225,6 +225,18 @@ def when_words(rule: Rule) -> str:
     return f"when {rule.when or f'it follows {rule.clause}'}."
 
 
+_OUTCOMES = ("it disregards ", "it drops ", "it refuses ")
+"""How the words of checks begin."""
+
+
+def asking_words(rule: Rule) -> str:
+    """The same of a change that may alter whether the rule applies: without a cap nothing is dropped."""
+    outcome = next((each for each in _OUTCOMES if rule.when.startswith(each)), "")
+    if not outcome or rule.when.startswith(f"{outcome}to "):
+        return when_words(rule)
+    return f"when it handles {rule.when.removeprefix(outcome)}."
+
+
 def _sometimes(rule: Rule) -> str:
     said = _lacking(rule)
     return f"Sometimes {said[0].lower()}{said[1:]}"

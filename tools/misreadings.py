@@ -246,8 +246,8 @@ def page_rows(found: Sequence[Misreading], routers: Sequence[str] = ROUTERS) -> 
         f"No mutant of our router makes the same mistake in {len(alone)} more: {_names(alone)}. Planted in "
         f"the model alone, {seen_alone} of these are seen by a released router.",
         "",
-        f"Without {len(idle)} more, a router that conforms is still allowed all that it does in each case "
-        f"of the suite, so that no router can show the misreading: {_names(idle)}.",
+        f"Of {len(idle)} more, a model without the rule still allows all that a conforming router does in "
+        f"the suite, so that no router can show the misreading: {_names(idle)}.",
     ]
     return "\n".join(lines)
 

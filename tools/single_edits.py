@@ -133,9 +133,9 @@ def table(results: Sequence[EditResult], seed: int) -> str:
         "# Random single edits",
         "",
         "Each edit changes one rule or one parameter of one protocol, drawn with a seed. A rule is dropped",
-        "(the edit is called by what a router does then), demands nothing (`sometimes-...`), or comes behind",
-        "the next one (`late-...`). What came of it is a separating trace, or how far the search came",
-        "without one: two are never called equal.",
+        "(the edit is named after what a router then does), demands nothing (`sometimes-...`), or comes",
+        "after the next one (`late-...`). The result is a separating trace, or how far the search went",
+        "without finding one. The page never calls two protocols equal.",
         "",
         f"Seed {seed}: {len(results)} edits, {separated} of them separated.",
         "",
@@ -143,7 +143,7 @@ def table(results: Sequence[EditResult], seed: int) -> str:
         "|---|---|",
     ]
     lines += [f"| `{r.edit.base}` `{r.edit.name}` | {'<br>'.join(r.lines())} |" for r in results]
-    return "\n".join([*lines, "", "Again, of one: `quidnunc regress BASE BASE+EDIT --walks 40`.", ""])
+    return "\n".join([*lines, "", "To repeat one: `quidnunc regress BASE BASE+EDIT --walks 40`.", ""])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -434,8 +434,8 @@ def _write_cases(
     if options.cases is not None and not options.expect:
         others = {*map(str, (options.cases / folder).glob("*.case"))} - {*written.values()}
         if others:
-            left = f"{count(len(others), 'case')} of an earlier run: {', '.join(sorted(others))}"
-            print(f"warning: {options.cases / folder} has {left}", file=sys.stderr)
+            left = f"{count(len(others), 'case')} that this run did not write: {', '.join(sorted(others))}"
+            print(f"warning: {options.cases / folder} holds {left}; delete what is old", file=sys.stderr)
     return written
 
 

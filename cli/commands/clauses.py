@@ -120,9 +120,9 @@ def _summary(known: Sequence[ClauseCoverage]) -> str:
     followed = sum(bool(each.followed) for each in of_networks)
     return (
         f"{', '.join(parts)}; {lacking} lack something (--uncovered lists them)\n"
-        f"held, that is ruled or by construction, with a claim: {held} of {len(known)}, "
+        f"held (modelled by a rule or by construction, and checked by a claim): {held} of {len(known)}, "
         f"{_share(held, len(known))}\n"
-        f"by network rules: {len(of_networks)}, of which runs of routers took {followed}"
+        f"by network rules: {len(of_networks)}; for {followed} of them, runs of routers followed these rules"
     )
 
 

@@ -84,12 +84,14 @@ def _print(title: str, header: tuple[str, ...], rows: list[Any]) -> None:
 def _print_opinion(by_buf: BufOpinion | None, old: Side, new: Side) -> None:
     if by_buf is None:
         missing = "it is not installed; pip install 'quidnunc[wire]'"
-        print(f"breaks bytes, by buf: not asked ({missing if buf_program() is None else NOTHING_COMMON})\n")
+        reason = missing if buf_program() is None else NOTHING_COMMON
+        print(f"breaks of the wire format, by buf: not checked ({reason})\n")
         return
     rows = [("forth", b.rule, b.says) for b in by_buf.to_new] + [
         ("back", b.rule, b.says) for b in by_buf.to_old
     ]
-    _print(f"breaks bytes, by buf (forth: {old.name} becomes {new.name})", ("way", "rule", "what"), rows)
+    title = f"breaks of the wire format, by buf (forth: {old.name} becomes {new.name})"
+    _print(title, ("way", "rule", "what"), rows)
 
 
 def _opinion_json(by_buf: BufOpinion | None) -> dict[str, Any] | None:

@@ -204,7 +204,7 @@ class HandPlay:
         absent = [peer for peer in peers if peer not in there]
         if absent and not isinstance(event, Connect):
             return f"{peers_text(absent)} has not connected"
-        return "it needs a state in which the router is not (`state` shows it)"
+        return "the router is not in the state that this needs (`state` shows the state)"
 
     # -- what came of it ----------------------------------------------------------------------------------
 
@@ -247,7 +247,7 @@ class HandPlay:
                     chosen = lower_first(chosen_words(departure.reason))
                     yield f"+ the router {chosen}  not allowed, {departure.clause}"
         if self.run.blurred:
-            yield "the router made a choice that does not show: nothing that follows can be judged"
+            yield "the router made a choice that its outputs do not show: nothing that follows can be judged"
         elif self.departs:
             yield "the router departs here; `?` says from what"
         elif not rows:
@@ -328,7 +328,7 @@ def _clauses_of(moment: Moment) -> Iterable[str]:
 
 def run(options: argparse.Namespace) -> int:
     if options.json:
-        raise UsageError("a game has no --json; `save FILE` writes a case, and `replay --emit json` its data")
+        raise UsageError("play has no --json; `save FILE` writes a case, `replay --emit json` its data")
     hand = _begun(options)
     router = options.against or "ours"
     print(f"{options.protocol}, played by {options.against or 'the model'}: type an event, `help` or `q`")
@@ -431,4 +431,5 @@ def _saved(hand: HandPlay, name: str, router: str) -> str:
     told = f"wrote {name}; replay it: quidnunc replay {name} --against ROUTER"
     if hand.departs or isinstance(hand.events[-1], Advance):
         return told
-    return f"{told}\n  it ends before a heartbeat, and what is owed by then is not asked: `advance 1s` first"
+    hint = "the case ends before the next heartbeat, so what is owed by then is not checked"
+    return f"{told}\n  {hint}: type `advance 1s`, then save again under another name"

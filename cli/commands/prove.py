@@ -242,8 +242,8 @@ Each row is one statement and the engine that decided it. A proof is *vacuous* i
 `quidnunc prove NAME` prints the evidence, and the shortest trace where a statement is refuted. The pages in
 [results](index.md#results) give the reasons.
 
-*Fails if* is an edit of a rule under which the same statement is no longer proved, and what becomes of it
-then: `gone` is said of a part of a proof whose statement is refuted. The edits are in
+*Fails if* names an edit of a rule that breaks the proof, and the verdict under that edit. `gone`: the line is
+part of a proof, and the statement of that proof is refuted. The edits are in
 `properties/proofs/edits.toml`, and a test tries them. A statement *by definition* repeats what a rule
 says: it holds whatever the numbers in it are, needs no second rule, and is not counted as proved.
 """
@@ -254,8 +254,8 @@ def recheck_summary(questions: SolverSession) -> str:
     if not questions.recheck:
         return ""
     return (
-        f"; cvc5 agreed on {questions.rechecked} and disagreed on none; it ran out of time on "
-        f"{questions.unanswered} and was not asked {questions.not_rechecked}"
+        f"; cvc5 agreed on {questions.rechecked} of them and disagreed on none, ran out of time on "
+        f"{questions.unanswered}, and had no time for {questions.not_rechecked}"
     )
 
 

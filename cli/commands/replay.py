@@ -178,8 +178,9 @@ def _check(case: Case, options: argparse.Namespace) -> None:
     elsewhere = given and (case.is_network or given != {_named(case, options).split()[0]})
     if options.rewrite and (options.protocol or elsewhere):
         raise UsageError(
-            f"{case.path} is about {case.against} under {' '.join(case.protocols)}: --rewrite would write of "
-            "another; leave out --against and --protocol, or change its front matter"
+            f"{case.path} is about {case.against} under {' '.join(case.protocols)}: --rewrite would write "
+            "what another router or protocol does; leave out --against and --protocol, or change the front "
+            "matter"
         )
 
 

@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-known",
         action="store_true",
-        help="with --suite: explain each case anew, also in a release that the kit knows",
+        help="with --suite: ignore the causes that the kit knows of this release, and explain each case anew",
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the search (default: 0)")
     parser.add_argument(
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --dialect: compare with the readings that this router's authors have documented",
     )
     parser.add_argument(
-        "--private", type=Path, metavar="DIR", help="write the events that crash the router here"
+        "--private", type=Path, metavar="DIR", help="folder for the events that crash the router"
     )
     parser.add_argument("--record", type=Path, metavar="TRACE", help="record every run in this trace file")
     parser.add_argument("--verbose", action="store_true", help="list every claim and every root cause")

@@ -9,4 +9,4 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "old", metavar="OLD", help="a protocol, python:MODULE:NAME or ROUTER:as-built, and +EDIT+EDIT"
     )
-    parser.add_argument("new", metavar="NEW", help="the same")
+    parser.add_argument("new", metavar="NEW", help="written as OLD")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "sources", nargs="+", type=Path, metavar="SOURCE", help="trace files, or directories of them"
+        "sources", nargs="+", type=Path, metavar="SOURCE", help="trace files, or folders of them"
     )
     parser.add_argument("-o", "--output", required=True, type=Path, metavar="RUN", help="folder to write")
     parser.add_argument(

@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="a parameter, as a case has it: D=4, flood_publish=no, scores.t1.topic_weight=2",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of what is left to chance (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of what is left to chance (default: 0)")
     parser.add_argument(
         "--profile",
         choices=PROFILES,

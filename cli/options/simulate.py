@@ -15,7 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SCENARIO",
         help="a scenario in YAML, or a params.json of gossipsub-interop",
     )
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="RUN", help="directory to write")
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="RUN", help="folder to write")
     parser.add_argument("--replace", action="store_true", help="replace a run of another scenario in RUN")
     parser.add_argument("--seed", type=int, help="use this seed instead of the scenario's")
     parser.add_argument(

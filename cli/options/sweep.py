@@ -10,9 +10,7 @@ from quidnunc.options.shared import add_allow_exec
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("sweep", type=Path, metavar="SWEEP", help="a sweep in YAML or JSON")
-    parser.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="DIR", help="directory of the results"
-    )
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="folder to write")
     parser.add_argument(
         "--engine",
         "--executor",

@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="TRACE",
-        help="trace files, directories of them, or folders of `quidnunc ingest`",
+        help="trace files, folders of them, or folders that `quidnunc ingest` wrote",
     )
     parser.add_argument("--claims", default="*", metavar="GLOB", help="report only these claims or clauses")
     parser.add_argument("--strict", action="store_true", help="fail on a SHOULD that is not followed, too")

@@ -146,7 +146,7 @@ def _print_dialect(campaign: Campaign) -> None:
         print(f"  {root.quirk} ({root.clause}): {root.says}")
 
 
-NOT_TOLD_APART = "a new fault of the same clause and kind is not told from it"
+NOT_TOLD_APART = "a new fault of the same clause and kind would pass for this one"
 
 
 def print_compared(
@@ -169,7 +169,7 @@ def print_compared(
         )
     for each, root in compared.renamed:
         print(
-            f"  same clause and claim as expected {each.clause} {each.cause}, told under another name: "
+            f"  RENAMED: {each.clause} {each.cause} is expected; same clause and claim, now under the name "
             f"{root.quirk}"
         )
     also_in = {(root.clause, root.quirk): names for root, names in compared.also_in}
@@ -227,13 +227,14 @@ def not_checked(campaign: Campaign, verdicts: Sequence[ClaimVerdict]) -> list[st
     lines += unfinished(campaign)
     lines += never_sent(campaign.sent)
     if campaign.blurred:
-        lines.append(f"the rest of {count(campaign.blurred, 'run')}, after a choice that does not show")
+        runs = count(campaign.blurred, "run")
+        lines.append(f"the rest of {runs}, after a choice that the router's outputs do not show")
     if late := _too_late(campaign):
         lines.append(f"{count(late, 'departure')} that came too late to be explained")
     if campaign.unrepeated:
         lines.append(f"{count(campaign.unrepeated, 'departure')} that did not occur again when replayed")
     if any(r.kind == "reading" for r in campaign.roots.values()):
-        lines.append("other readings than the observed ones, once they were observed")
+        lines.append("readings other than the observed ones, in what was played after these were observed")
     lines += [f"a batch that broke: {each}" for each in campaign.broken]
     lines.append("wall-clock time, networks of routers")
     return lines

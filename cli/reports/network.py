@@ -104,7 +104,7 @@ def print_report(reports: dict[tuple[str, str], NodeKindReport], pattern: str = 
             for v in [v for v in r.violations if v.key == (clause, cause)][:SHOWN]:
                 show(f"  node {v.node}, event {v.sequence} at {v.at_ms} ms: {printable(v.witness)}")
         if r.blurred:
-            show(f"  {r.protocol}: {r.blurred} replays ended early, at a choice that does not show")
+            show(f"  {r.protocol}: {r.blurred} replays ended at a choice that outputs do not show")
         never = [v.claim.id for v in chosen_verdicts(r, pattern) if v.verdict == "inconclusive"]
         if never:
             show(f"\nnot checked for {r.protocol} ({r.router}), never applied: {', '.join(never)}")

@@ -88,8 +88,8 @@ class DriverClock:
             self.is_virtual = False
         if self.is_virtual and reply.t_ms != self.now_ms:
             raise AdapterError(
-                f"reply.t: {reply.t_ms} ms, and it was advanced by {self.now_ms} ms since init; "
-                "a driver whose time is not virtual does not say `clock`"
+                f"reply.t: got {reply.t_ms} ms, need {self.now_ms} ms, the sum of all `advance` since init; "
+                "a driver whose time is not virtual must not list the capability `clock`"
             )
         if reply.t_ms < 0:
             raise AdapterError(f"reply.t: need milliseconds since init, got {reply.t_ms}")

@@ -186,7 +186,7 @@ EXTENSION_QUIRKS: tuple[Edit, ...] = (
         "test-sent-to-all",
         "replaced",
         "gs1.3/test.exchanged",
-        "Sends TestExtension to every peer after its first RPC, whether or not it has named it.",
+        "Sends TestExtension to every peer after the peer's first RPC, even if the peer has not named it.",
         in_turn(_has_extensions, replacing_present(read_extensions=send_test_unasked)),
     ),
     Edit(
@@ -201,7 +201,7 @@ EXTENSION_QUIRKS: tuple[Edit, ...] = (
         "unknown-extension-closes",
         "replaced",
         "gs1.3/extensions.unknown-ignored",
-        "Closes the connection of a peer that names an extension which it does not know.",
+        "Closes the connection of a peer that names an extension unknown to the router.",
         in_turn(_has_extensions, replacing_present(take=close_at_unknown)),
     ),
     Edit(
@@ -229,14 +229,14 @@ EXTENSION_QUIRKS: tuple[Edit, ...] = (
         "groups-live-as-configured",
         "replaced",
         "pm-go/group.least-time",
-        "Lets groups live as long as configured, and not three heartbeats at least.",
+        "Drops groups after the configured time, even where that is less than three heartbeats.",
         replacing_present(three_at_least=as_configured),
     ),
     Edit(
         "parts-wait-for-verdict",
         "replaced",
         "pm/application.forwarded",
-        "Hands no partial messages to the application where it waits for verdicts on messages.",
+        "Hands no partial messages to an application whose validator judges full messages.",
         replacing_present(hand_over=hand_over_unless_judged, hand_over_and_count=hand_over_unless_judged),
     ),
     Edit(

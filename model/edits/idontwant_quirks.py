@@ -129,7 +129,7 @@ IDONTWANT_QUIRKS: tuple[Edit, ...] = (
         "idontwant-of-anybody-heeded",
         "replaced",
         "gs1.2/idontwant.per-peer",
-        "Sends a message to no member of its mesh once any peer has sent IDONTWANT for it.",
+        "Withholds a message from all of its mesh once a single peer has sent IDONTWANT for it.",
         replacing_present(who_said_idontwant=anybody_said_idontwant),
     ),
     Edit(

@@ -97,14 +97,14 @@ MEMORY_QUIRKS: tuple[Edit, ...] = (
         "requests-of-one-peer-alone",
         "replaced",
         "gs1.0/ihave.request-unseen",
-        "Requests a message of the first peer alone that names it in an IHAVE, even if it never comes.",
+        "Requests a message only from the first peer whose IHAVE names it, even if the message never comes.",
         replacing_present(request_unseen=request_of_the_first),
     ),
     Edit(
         IDS_OF_ANY_TOPIC,
         "replaced",
         "gs1.0/gossip.ids",
-        "Names the messages of all its topics in its gossip about one.",
+        "Lists the messages of all its topics in the IHAVE for one topic.",
         in_turn(_gossiping, reading_as(IDS_OF_ANY_TOPIC)),
     ),
     Edit(
@@ -128,7 +128,8 @@ MEMORY_QUIRKS: tuple[Edit, ...] = (
         "relays-to-mesh-at-arrival",
         "replaced",
         "gs1.0/relay.mesh",
-        "Relays a message to those who were in the mesh when it came, and not when its validators answer.",
+        "Relays a message to those who were in the mesh when it came, not to those who are in it when its "
+        "validators answer.",
         replacing_present(wait_for_verdict=note_targets, forward=forward_to_noted),
     ),
 )

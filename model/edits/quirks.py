@@ -1228,7 +1228,7 @@ QUIRKS: tuple[Edit, ...] = (
         "control-lists-shared",
         "replaced",
         "gs1.0/mesh.members",
-        "The heartbeat's control lists are shared between peers: one is told what was meant for another.",
+        "The heartbeat shares its control lists between peers: one is sent what is meant for another.",
         lambda p: evolve(p, lens=without_leaks, features=p.features | {"gossip-count-hidden"}),
     ),
     Edit(
@@ -1256,15 +1256,15 @@ QUIRKS: tuple[Edit, ...] = (
         "accepted-late-not-relayed",
         "replaced",
         "gs1.0/relay.mesh",
-        "Relays to nobody what its validators accept after its time in the message cache.",
+        "Does not relay a message that validators accept only after its time in the message cache.",
         replacing_present(accepted_by_validator=forget_accepted_late),
     ),
     Edit(
         "late-verdict-lost",
         "replaced",
         "gs1.0/relay.mesh",
-        "Passes over a verdict that comes after the message's time in its message cache: relays what is "
-        "accepted to nobody, and counts nothing.",
+        "Ignores a verdict that comes after the message's time in the message cache: does not relay an "
+        "accepted message, and does not count the verdict.",
         replacing_present(accepted_by_validator=lose_accepted_late, dropped_by_validator=lose_rejected_late),
     ),
     Edit(
@@ -1303,7 +1303,7 @@ QUIRKS: tuple[Edit, ...] = (
         "publish-needs-a-subscriber",
         "replaced",
         "gs1.0/publish.mesh",
-        "Sends its own messages to no mesh whose topic no peer has announced.",
+        "Does not send its own messages to a mesh whose topic no peer has announced.",
         replacing_present(publish_to_mesh=publish_where_announced, publish_to_fanout=publish_where_announced),
     ),
     Edit(
@@ -1350,7 +1350,7 @@ QUIRKS: tuple[Edit, ...] = (
         "positive-score-not-kept",
         "replaced",
         "gs1.1/score.retain",
-        "Forgets the score of a peer that disconnects while it is positive.",
+        "Forgets the score of a peer that disconnects with a positive score.",
         replacing_present(remember_departed=remember_unless_positive),
     ),
     Edit(
@@ -1365,7 +1365,7 @@ QUIRKS: tuple[Edit, ...] = (
         "promise-kept-by-maker-alone",
         "replaced",
         "gs1.1/iwant.promise",
-        "Takes the promise of an IHAVE for broken where another peer brought the message.",
+        "Counts the promise of an IHAVE as broken although another peer brought the message.",
         reading_as("promise-kept-by-maker"),
     ),
     Edit(
@@ -1397,7 +1397,7 @@ QUIRKS: tuple[Edit, ...] = (
         "closes-newest-protocol",
         "replaced",
         "gs1.2/rpc.protocol-id",
-        "Closes the connection of a peer that speaks its own newest protocol.",
+        "Closes the connection of a peer that speaks the newest protocol that the router speaks.",
         replacing_present(say_hello=close_newest),
     ),
     Edit(
@@ -1411,7 +1411,7 @@ QUIRKS: tuple[Edit, ...] = (
         "own-messages-under-one-id",
         "replaced",
         "pubsub/publish.seqno",
-        "Gives all its own messages one sequence number, and sends no other one while the first is seen.",
+        "Gives all its own messages one sequence number; while one is in its seen cache, sends no other.",
         replacing_present(send_own=send_own_under_one_id),
     ),
     Edit(
@@ -1430,7 +1430,7 @@ QUIRKS: tuple[Edit, ...] = (
         "leave-tells-nobody",
         "replaced",
         "gs1.0/leave.prune-each",
-        "Sends no PRUNE when it leaves a topic, starts no backoff, and scores its members on.",
+        "Sends no PRUNE and starts no backoff when it leaves a topic, and still scores its former members.",
         replacing_present(
             prune_members=forget_mesh, note_pruned=note_pruned_unless_left, back_off_members=back_off_nobody
         ),
@@ -1447,8 +1447,8 @@ QUIRKS: tuple[Edit, ...] = (
         "grafts-shared",
         "replaced",
         "gs1.0/join.graft-each",
-        "Sends a peer that it grafts GRAFT for other topics as well, in which it has grafted somebody since "
-        "its heartbeat.",
+        "Sends a peer that it grafts also the GRAFTs for the other topics in which it has grafted anybody "
+        "since its last heartbeat.",
         replacing_present(
             build_mesh=graft_in_all,
             fill_to_d=graft_in_all,
@@ -1460,14 +1460,14 @@ QUIRKS: tuple[Edit, ...] = (
         "join-grafts-one",
         "replaced",
         "gs1.0/join.fill",
-        "Takes one peer into the mesh at Join.",
+        "Takes only one peer into the mesh at Join.",
         replacing_present(build_mesh=build_mesh_of_one),
     ),
     Edit(
         "offers-the-pruned",
         "replaced",
         "gs1.1/px.offer",
-        "Lists a pruned peer itself among the peers that it offers to it.",
+        "Lists the pruned peer among the peers that it offers to that peer.",
         in_turn(dropping("the_pruned"), replacing_present(members=members_and_the_pruned)),
     ),
     Edit(
@@ -1495,7 +1495,8 @@ QUIRKS: tuple[Edit, ...] = (
         "mesh-deliveries-owed-until-regraft",
         "replaced",
         "gs1.1/score.mesh-deliveries",
-        "Counts the deficit of mesh deliveries (P3) of a peer that has left the mesh until its next GRAFT.",
+        "Keeps counting a peer's deficit of mesh deliveries (P3) after the peer leaves the mesh, until its "
+        "next GRAFT.",
         replacing_present(mesh_deliveries=owed_by_former_members),
     ),
     Edit(
@@ -1510,8 +1511,8 @@ QUIRKS: tuple[Edit, ...] = (
         "joined-members-unscored",
         "replaced",
         "gs1.1/score.mesh-deliveries",
-        "Does not tell the score of members that JOIN puts into a mesh: for them no time in the mesh and no "
-        "deliveries count.",
+        "Leaves the members that JOIN puts into a mesh out of the scoring: their time in the mesh and their "
+        "deliveries do not count.",
         replacing_present(note_grafted=note_grafted_unless_joining, count_meshed=count_noted_members),
         clauses=(
             "gs1.1/score.mesh-deliveries",
@@ -1523,8 +1524,8 @@ QUIRKS: tuple[Edit, ...] = (
         "cut-keeps-d-outbound",
         "replaced",
         "gs1.1/heartbeat.keep-best",
-        "Keeps up to D outbound members in a cut, where D_out of them are due, and loses members with the "
-        "best scores to them.",
+        "Keeps up to D outbound members in a cut instead of D_out, and prunes members with the best scores "
+        "to make room.",
         replacing_present(keeps_the_best=best_or_all_outbound),
     ),
     Edit(
@@ -1538,7 +1539,7 @@ QUIRKS: tuple[Edit, ...] = (
         "idontwant-of-each-copy-in-rpc",
         "replaced",
         "gs1.2/idontwant.immediate",
-        "Names a message in IDONTWANT as often as one RPC brought it.",
+        "Sends IDONTWANT for a message once for each copy of it in one RPC.",
         replacing_present(read_messages=told_of_each_copy),
     ),
     Edit(
@@ -1559,7 +1560,7 @@ QUIRKS: tuple[Edit, ...] = (
         "idontwant-beyond-ten-ids-of-rpc-unread",
         "replaced",
         "gs1.2/idontwant.per-peer",
-        "Reads the first ten ids of the IDONTWANTs in an RPC.",
+        "Reads only the first ten ids of the IDONTWANTs in an RPC.",
         replacing_present(read_idontwants=read_first_ids),
     ),
     Edit(
@@ -1589,35 +1590,36 @@ QUIRKS: tuple[Edit, ...] = (
         "cancels-to-sender-too",
         "replaced",
         "gs1.2/iwant.cancel",
-        "Sends IDONTWANT for a message that it requested also to the peer that sent it.",
+        "Sends IDONTWANT for a requested message also to the peer that answered the request.",
         replacing_present(cancel_requests=cancel_to_sender_too, request_unseen=request_and_note),
     ),
     Edit(
         "refused-in-backoff-kept",
         "replaced",
         "gs1.1/backoff.regraft",
-        "Takes a peer into its mesh although it refuses its GRAFT inside the backoff.",
+        "Answers a GRAFT inside the backoff with PRUNE, and takes its sender into the mesh all the same.",
         replacing_present(while_backing_off=refuse_and_accept),
     ),
     Edit(
         "refused-with-negative-score-kept",
         "replaced",
         "gs1.1/graft.negative-score",
-        "Takes a peer into its mesh although it refuses its GRAFT for a negative score.",
+        "Answers a GRAFT with PRUNE because of a negative score, and takes its sender into the mesh all the "
+        "same.",
         replacing_present(negative_score=refuse_and_accept),
     ),
     Edit(
         "refused-at-d-high-kept",
         "replaced",
         "gs1.1/outbound.inbound-refused",
-        "Takes a peer into its mesh although it refuses its GRAFT at D_high.",
+        "Answers a GRAFT at D_high with PRUNE, and takes its sender into the mesh all the same.",
         replacing_present(inbound_while_full=refuse_and_accept),
     ),
     Edit(
         "unknown-topic-ihave-ends-ihaves",
         "replaced",
         "gs1.0/ihave.any-topic",
-        "Heeds no IHAVE in a topic that it has not joined, and reads no more IHAVEs of its RPC.",
+        "Ignores an IHAVE in a topic that it has not joined, and all IHAVEs after it in the same RPC.",
         _ending_ihaves,
     ),
     Edit(
@@ -1638,7 +1640,7 @@ QUIRKS: tuple[Edit, ...] = (
         "iwant-unbounded",
         "replaced",
         "gs1.1/iwant.retransmission",
-        "Answers IWANT for one message without bound.",
+        "Answers IWANT for the same message any number of times.",
         replacing(serve_within_bound=gossip.serve),
     ),
     Edit(
@@ -1652,7 +1654,7 @@ QUIRKS: tuple[Edit, ...] = (
         "ids-sent-as-text",
         "replaced",
         "pubsub/id.supplied",
-        "Sends message ids in IHAVE as the text of a Python tuple, and knows no id in one as seen.",
+        "Sends message ids in IHAVE as the text of a Python tuple, and recognises no id in an IHAVE as seen.",
         replacing_present(**_in_gossip(gossip_spelled("text")), request_unseen=request_all),
     ),
     Edit(

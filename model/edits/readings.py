@@ -41,14 +41,14 @@ EXPLAINING: tuple[Edit, ...] = (
     _reading(
         "ihave-capped-otherwise",
         "gs1.1/ihave.caps",
-        "IHAVEs are capped by topic or by the second, not by peer and heartbeat.",
+        "IHAVEs are capped per topic or per second, not per peer and heartbeat.",
         replacing(ihave_beyond_caps=read.ihave_capped_otherwise),
     ),
     _reading(
         "iwant-capped-otherwise",
         "gs1.1/iwant.retransmission",
-        "IWANTs of a peer are capped by the second or heartbeat, beside the answers to it by message or in "
-        "their place.",
+        "A peer's IWANTs are capped per second or per heartbeat, in addition to the cap on answers per "
+        "message or instead of it.",
         replacing(serve_within_bound=read.iwant_capped_otherwise),
     ),
     _reading(
@@ -134,7 +134,7 @@ EXPLAINING: tuple[Edit, ...] = (
     _reading(
         "idontwant-not-honoured",
         "gs1.2/idontwant.skip",
-        "Who said IDONTWANT is relayed to all the same.",
+        "A message is relayed also to peers that sent IDONTWANT for it.",
         dropping("who_said_idontwant"),
     ),
     # v1.1 says of the ignored that they are not forwarded, and not whether they were seen.
@@ -165,13 +165,13 @@ TRACED: tuple[Edit, ...] = (
     _traced(
         "idontwant-stops-iwant-answers",
         "gs1.2/idontwant.relay-only",
-        "What a peer said it does not want it is not given when it asks by IWANT.",
+        "An IWANT for a message is not answered after an IDONTWANT for it from the same peer.",
         replacing(serve_within_bound=read.answer_the_wanted),
     ),
     _traced(
         "idontwant-spares-explicit",
         "gs1.2/idontwant.skip",
-        "Explicit peers are spared what they said they do not want.",
+        "Explicit peers are not sent messages for which they sent IDONTWANT.",
         replacing(who_said_idontwant=read.skip_explicit_too),
     ),
     _traced(
@@ -201,7 +201,7 @@ AGAINST_THE_TEXT: tuple[Edit, ...] = (
         "best-kept-before-quota",
         "replaced",
         "gs1.1/outbound.cut-quota",
-        "In the cut the outbound quota takes no place of one of the D_score best.",
+        "A cut keeps the D_score best members even where the outbound quota then stays unmet.",
         read.best_first,
     ),
 )
@@ -211,13 +211,13 @@ NARROWED: Mapping[str, Edit] = {
     "idontwant-stops-iwant-answers": _traced(
         "iwant-outdoes-idontwant",
         "gs1.0/iwant.serve",
-        "IWANT is answered, whatever IDONTWANT said before.",
+        "An IWANT for a message is answered even after an IDONTWANT for it from the same peer.",
         replacing(serve_within_bound=read.answer_all),
     ),
     "idontwant-spares-explicit": _traced(
         "explicit-sent-anyway",
         "gs1.2/idontwant.skip",
-        "Explicit peers are sent every message, whatever they said.",
+        "Explicit peers are sent every message, even those for which they sent IDONTWANT.",
         replacing(who_said_idontwant=read.skip_in_mesh_only),
     ),
     "seen-refreshed": _traced(

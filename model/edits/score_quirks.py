@@ -240,7 +240,7 @@ SCORE_QUIRKS: tuple[Edit, ...] = (
         "scores-all-topics",
         "replaced",
         "gs1.1/score.topics",
-        "Scores topics that have no parameters by those of another one.",
+        "Scores topics without parameters by the parameters of another topic.",
         replacing_present(
             **{
                 name: RuleWrapper("gs1.1/score.topics", scoring_all_topics)
@@ -360,14 +360,14 @@ SCORE_QUIRKS: tuple[Edit, ...] = (
         counting.NEAR_FOR_EVER,
         "replaced",
         "gs1.1/score.mesh-deliveries",
-        "Counts a copy for a mesh member (P3) however long after the first copy it comes.",
+        "Credits mesh members (P3) with a copy however long after the first copy it comes.",
         reading_as(counting.NEAR_FOR_EVER),
     ),
     Edit(
         counting.NEAR_NEVER,
         "replaced",
         "gs1.1/score.mesh-deliveries",
-        "Counts no copy that comes after validation for a mesh member (P3).",
+        "Does not credit mesh members (P3) with copies that come after validation.",
         reading_as(counting.NEAR_NEVER),
     ),
     Edit(

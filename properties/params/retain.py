@@ -22,7 +22,7 @@ from quidnunc.properties.solver.result import ProofResult, Verdict
 from quidnunc.properties.solver.rules import Expression
 
 NAME = "score-retention"
-AT_REST = "P5 and P6 are as before: the application thinks the same of it, and it has the same address"
+AT_REST = "P5 and P6 are as before: the application's score of it is the same, and so is its address"
 ONE_TOPIC = "one topic that counts, and the peer is a member of its mesh past the activation when it leaves"
 OUTSIDE = "one topic that counts, and the peer is outside its mesh"
 FROZEN = "nothing decays while it is away"

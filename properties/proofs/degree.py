@@ -19,7 +19,7 @@ from quidnunc.properties.solver.rules import Expression
 
 ALONE = "the heartbeat alone changes the mesh meanwhile; its phases run one after the other"
 BACKED_OFF = (
-    "who was dropped or cut is no candidate of the same heartbeat: it is backed off, or was just told"
+    "a peer that was dropped or cut is no candidate in the same heartbeat: it is in backoff, or just pruned"
 )
 
 

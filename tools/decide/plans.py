@@ -13,38 +13,38 @@ DOG_HEAD = """\
 <!-- Written by `make regenerate` (PARTS=statements). Change what writes it, not this page. -->
 # What the documents about Flood, DOG, CAT and the peer limit say, decided
 
-Fifty-two statements that the documents make or rely on, or that we ask, each decided for each revision
-that there is a model of, by a search of small networks of model nodes with messages in flight. This
-page is written by
+Fifty-two statements that the documents make or rely on, or that we ask. Each is decided for every revision
+that has a model, by searching small networks of model nodes with messages in flight. This page is written by
 
     python -m tools.decide dog
 
 which judges the recorded runs again; with `--search` it searches anew.
 
-*Refuted n*: a run of n acts breaks it; with = where no shorter one does in its network, otherwise it is the
-shortest that was found. *Not refuted*: by so many drawn runs, nor by any run of up to so many acts in the
+*Refuted n*: a run of n acts breaks it. With =, no shorter run in that network does; without it, n is the
+shortest run that was found. *Not refuted*: by so many drawn runs, nor by any run of up to so many acts in the
 named network (*any*, where all its states were gone through). That is no proof. Whether a statement that is
 not refuted could have been is shown by planted edits of the protocol that the same search refutes
 (`tests/properties/statements/test_dog.py`). *Never put to the test*: no drawn run had what the statement is
 about. An empty field: the statement is not about that revision.
 
-*What the text says*: the sentence that a statement is about, word for word, and where it stands; of the
-statements that name none, the first sentence that is quoted for a clause on which it rests. "Ours": no
-document says it, so that its refutation is of no sentence, but of what one may expect.
+*What the text says*: the sentence that a statement is about, word for word, and where it stands. If a
+statement names no sentence, it is the first one that is quoted for one of its clauses. "Ours": no document
+says it; to refute it refutes an expectation, and no sentence.
 
 In a run `submit A t1` is a user's submission of t1 at A, `offer A` that A offers the next of its pool,
 `deliver A>B` that B takes the oldest message of A, `adjust A` that the controller of A runs, `leave A` that
 A leaves, `notice B A` that B notices it, `join A B,C` that A joins, `wait A 200ms` that time passes,
 `say D>C tx t1` that D, who need not be honest, says so to C, `commit A t1` that a block takes t1 out of A's
 pool, `disconnect A-B` and `connect A>B` that their connection breaks and is made again. `begin A>B` and
-`begin A` are races within a node: B's routine for A comes to where another one can come in between, and
-`deliver A>B` is the rest; the controller of A has read its counters, and `adjust A` is the rest. Behind ` |
-` stand the choices that are not the first ones: whom a controller asks (`reset.target`), which disabled
-routes are kept (`routes.kept`).
+`begin A` are races within a node. After `begin A>B`, B's routine for A has stopped at a point where another
+routine can run, and `deliver A>B` finishes it. After `begin A`, the controller of A has read its counters,
+and `adjust A` finishes the adjustment. Behind ` | ` stand the choices that are not the first ones: whom a
+controller asks (`reset.target`), which disabled routes are kept (`routes.kept`).
 
 "Then rounds": for ever after, users submit (at one node, at all or nowhere), all queues are emptied, every
-controller runs and asks its peers in turn, all queues are emptied; and after some rounds the network is as it
-was. Where queues are one, a ResetRoute that `dog-quint` cannot take keeps what is behind it for ever.
+controller runs and asks its peers in turn, all queues are emptied; and after some rounds the network is as
+it was. If a node has one queue for all links, a ResetRoute that `dog-quint` cannot take keeps what is
+behind it for ever.
 
 Transactions leave the pool, and requests expire, in the places that say so. Races within a node are looked
 at for `dog-go` and `cat-classic-go` alone, in the places that say "routines side by side": whether HaveTx or
@@ -66,27 +66,27 @@ GOSSIPSUB_HEAD = """\
 <!-- Written by `make regenerate` (PARTS=statements). Change what writes it, not this page. -->
 # What the documents about gossipsub say or rely on, decided
 
-126 statements, some read in two ways, each decided for each revision that it is about, by
-the engine that can. This page is written by
+126 statements, some read in two ways. Each is decided for every revision that it is about, by an engine that
+can. This page is written by
 
     python -m tools.decide gossipsub
 
 which judges the recorded runs of networks again; with `--search` it searches small networks anew, and with
 `--routers 300` it checks our router anew.
 
-*Refuted n*: a run of n acts in a small network of model routers breaks it; with = where no shorter one does
-in its network, otherwise it is the shortest that was found. *Not refuted*: by so many runs that Hypothesis
+*Refuted n*: a run of n acts in a small network of model routers breaks it. With =, no shorter run in that
+network does; without it, n is the shortest run that was found. *Not refuted*: by so many runs that Hypothesis
 drew, nor by any run of up to so many acts in the named network (*any*, where all its states were gone
-through). *Ours*: our router, beside the model, in so many runs, and how often the claims applied, that of
-the claim that applied least. Neither is a proof. Whether a statement that is not refuted could have been is
+through). *Ours*: our router, beside the model, in so many runs, and how often the least applied of its
+claims applied. Neither is a proof. Whether a statement that is not refuted could have been is
 shown by planted edits of the protocol that the same search refutes
 (`tests/properties/statements/test_gossipsub.py`), and for the claims of one router by the mutants of
 `quidnunc routers`. *Never put to the test*: no drawn run had what the statement is about. An empty field:
 the statement is not about that revision.
 
-*What the text says*: the sentence that a statement is about, word for word, and where it stands; of the
-statements that name none, the first sentence that is quoted for a clause on which it rests. "Ours": no
-document says it, so that its refutation is of no sentence, but of what one may expect.
+*What the text says*: the sentence that a statement is about, word for word, and where it stands. If a
+statement names no sentence, it is the first one that is quoted for one of its clauses. "Ours": no document
+says it; to refute it refutes an expectation, and no sentence.
 
 Networks: a pair; lines, rings and stars of three and four; cliques. Routers are those of the model. What
 one event makes a router send to one peer leaves at once and in one RPC; links are first in, first out, and

@@ -53,7 +53,7 @@ TERMS: Mapping[str, str] = {
     r"forged": "`{0}`: its signature is wrong.",
     r"foreign-key": "`{0}`: its signature and its key are another peer's.",
     r"other-key": "`{0}`: its key is another peer's.",
-    r"junk-key": "`{0}`: its key is none.",
+    r"junk-key": "`{0}`: its key is malformed.",
     r"no-key": "`{0}`: it lacks the key.",
     r"no-author": "`{0}`: it lacks the author.",
     r"no-seqno": "`{0}`: it lacks the sequence number.",

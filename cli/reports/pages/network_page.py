@@ -171,6 +171,6 @@ def _never(reports: Reports, pattern: str) -> list[tuple[str, list[str]]]:
             found.append((f"{kind}: {count(len(never), 'claim')} never applied", never))
         if report.blurred:
             found.append(
-                (f"{kind}: {count(report.blurred, 'replay')} ended at a choice that does not show", [])
+                (f"{kind}: {count(report.blurred, 'replay')} ended at a choice that outputs do not show", [])
             )
     return found

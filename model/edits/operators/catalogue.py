@@ -66,7 +66,7 @@ from typing import Any, TypeAlias
 
 from attrs import fields, frozen
 
-from quidnunc.model.edit import Edit, when_words, words_of
+from quidnunc.model.edit import Edit, asking_words, when_words, words_of
 from quidnunc.model.edits.operators import words, wrapped
 from quidnunc.model.edits.operators.everywhere import (
     EVERYWHERE,
@@ -187,7 +187,7 @@ _STEPS: Mapping[str, tuple[str, Callable[[Rule], Rule], Matters]] = {
     "idle": ("Does not update its own state", partial(wrapped.after, wrapped.idle), _changed),
     "twice": ("Sends everything twice", partial(wrapped.after, wrapped.twice), _permitted),
     "everybody": (
-        "Sends to all peers what is meant for some",
+        "Sends to all peers what is due to only some of them",
         partial(wrapped.after, wrapped.everybody),
         _permitted,
     ),
@@ -437,7 +437,8 @@ class RuleOperators:
         worth: Matters | None = None,
     ) -> OperatorEdit:
         changing = partial(_with_changed, name=self.rule.name, change=change)
-        said = f"{says} {when_words(self.rule)}"
+        when = asking_words if matters is _called else when_words
+        said = f"{says} {when(self.rule)}"
         edit = Edit(name, "replaced", self.rule.clause, said, changing, rule=self.rule.name)
         return OperatorEdit(edit, (self.rule.name,), matters, worth)
 
@@ -488,10 +489,11 @@ class RuleOperators:
             yield from self._pruned() if self.takes == Graft.__name__ and self.checks else ()
             return
         change = partial(wrapped.after, partial(wrapped.once, self.name))
-        yield self._made(f"once-{self.name}", "Sends the same to a peer only once", change, _permitted)
+        says = "Sends the same thing to a peer only the first time"
+        yield self._made(f"once-{self.name}", says, change, _permitted)
         if self.may_wait:
             holding = partial(_holding, name=self.rule.name)
-            says = f"Delays what it sends to the next heartbeat {when_words(self.rule)}"
+            says = f"Waits for the next heartbeat to send what is due {when_words(self.rule)}"
             edit = Edit(f"held-{self.name}", "replaced", self.rule.clause, says, holding, rule=self.rule.name)
             yield OperatorEdit(edit, (self.rule.name,), _permitted)
 
@@ -535,7 +537,7 @@ class RuleOperators:
 
     def _goes_on(self) -> Iterator[OperatorEdit]:
         for word, says, sends in (
-            ("goes-on", "Goes on to its next check as well", True),
+            ("goes-on", "Updates its own state, sends what is due and still goes on to its next check", True),
             ("goes-on-silently", "Updates its own state, sends nothing and goes on to its next check", False),
         ):
             change = partial(wrapped.going_on, self.checks, sends)
@@ -555,13 +557,13 @@ class RuleOperators:
 
     def _sent_back(self) -> Iterator[OperatorEdit]:
         if "part" in names_read(self.rule):
-            says = "Sends what it receives back to the peer"
+            says = "Sends what it receives back to its sender"
             made = self._made(f"sends-back-{self.name}", says, wrapped.sending_back, _applied)
             # What must not be sent back, another sentence says than the one that it follows.
             yield evolve(made, edit=evolve(made.edit, clause=""))
 
     def _to_another(self) -> Iterator[OperatorEdit]:
-        says = "Sends to another peer what it owes to the one that it answers"
+        says = "Sends its answer to the wrong peer"
         if Sent.__name__ in names_read(self.rule):
             yield self._made(f"to-another-{self.name}", says, wrapped.to_another, _permitted)
 
@@ -856,7 +858,7 @@ def _judging(protocol: Protocol) -> Iterator[OperatorEdit]:
                 change = partial(wrapped.taking_verdict, judgement, other)
                 changing = partial(changed_rules, names=names, change=change)
                 named = f"{EVERYWHERE}in-verdict-{judgement}-as-{other}"
-                edit = Edit(named, "replaced", "", f"Treats messages {says} as {as_such}.", changing)
+                edit = Edit(named, "replaced", "", f"Treats as {as_such} the messages {says}.", changing)
                 yield OperatorEdit(edit, names, _called)
 
 

@@ -193,14 +193,14 @@ FLAWS: Mapping[str, tuple[str, str]] = {
     "forged": ("a signature that does not verify", ""),
     "foreign-key": ("the signature and the key of another peer", KEY_MATCHES),
     "other-key": ("a key that is not its author's", KEY_MATCHES),
-    "junk-key": ("a key that is none", ""),
-    "any-key": ("a key that is another's or none", KEY_MATCHES),
+    "junk-key": ("a malformed key", ""),
+    "any-key": ("a key that is another peer's or malformed", KEY_MATCHES),
     "any-signature": ("a missing or wrong signature or key", ""),
     "anything-signed": ("a missing or wrong signature or key, or without author or sequence number", ""),
     "no-key": ("a missing key", ""),
     "no-author": ("a missing author", ""),
     "no-seqno": ("a missing sequence number", ""),
-    "stamped": ("an author, a sequence number or a signature that may not be there", ""),
+    "stamped": ("an author, a sequence number or a signature that must not be there", ""),
 }
 """What can be wrong with a message that is received -> what it is, and the clause where it has its own."""
 
@@ -212,7 +212,7 @@ OVERLOOKED: Mapping[str, frozenset[str]] = {
 }
 """Those that several flaws of a message are."""
 
-STALE = "Publishes messages with a sequence number that is not beyond those before."
+STALE = "Publishes messages whose sequence number is no higher than an earlier one."
 
 OPTIONAL: Mapping[str, str] = {
     "backoff_s": "the backoff",
@@ -294,8 +294,8 @@ ANSWERS: Mapping[str, str] = {
 """Handler -> what its rules answer."""
 
 FORGETTING: Mapping[str, str] = {
-    "join": "Forgets {} in a topic when it joins it.",
-    "leave": "Forgets {} in a topic when it leaves it.",
+    "join": "Forgets {} in a topic when it joins the topic.",
+    "leave": "Forgets {} in a topic when it leaves the topic.",
     "connect": "Forgets {} for a peer when the peer connects.",
     "disconnect": "Forgets {} for a peer when the peer disconnects.",
     "subscribe": "Forgets {} for a peer in a topic when the peer subscribes to it.",
@@ -397,7 +397,8 @@ def _off_by_one(parameter: str, name: str, unit: str, word: str) -> str:
     ):
         side = {"more": ("high", "late"), "less": ("low", "soon")}[word][time]
         return (
-            f"Has the boundary of {name} {unit} too {side} (a comparison that is strict or not does the same)"
+            f"Puts the boundary of {name} {unit} too {side} (a strict comparison in place of one that is "
+            "not, or the reverse, does the same)"
         )
     return f"Uses {name} {'plus' if word == 'more' else 'minus'} {unit}"
 

@@ -756,8 +756,8 @@ TOPICS_OF_HEARTBEAT = ("mesh", "fanout")
 """Fields of the state that have something of each topic for a rule of a heartbeat."""
 
 TOPIC_ORDERS: Mapping[str, tuple[str, Callable[[Iterable[str]], Iterable[str]]]] = {
-    "by-name": ("in order of names", sorted),
-    "by-age": ("oldest first", lambda topics: topics),
+    "by-name": ("topics in order of their names", sorted),
+    "by-age": ("oldest topic first", lambda topics: topics),
 }
 """Word -> words, topics in the order in which a router goes through them."""
 

@@ -344,7 +344,7 @@ def any_peer(n: Node, lost: Peer | None) -> frozenset[Peer]:
 @rule(
     "dog/peer.reset-not-to-lost",
     lacking="Sends ResetRoute to the peer that it has just lost.",
-    when="it leaves the peer that it has just lost out of those to send ResetRoute",
+    when="it leaves the peer that it has just lost out of those that it can send ResetRoute to",
 )
 def the_lost(n: Node, lost: Peer | None, peer: Peer) -> bool:
     """A message goes to a peer. As written, the one just lost may be asked."""
@@ -354,7 +354,7 @@ def the_lost(n: Node, lost: Peer | None, peer: Peer) -> bool:
 @rule(
     "dog/peer.without-dog",
     lacking="Sends ResetRoute to peers without DOG.",
-    when="it leaves peers without DOG out of those to send ResetRoute",
+    when="it leaves peers without DOG out of those that it can send ResetRoute to",
 )
 def has_no_dog(n: Node, lost: Peer | None, peer: Peer) -> bool:
     return not n.peers[peer].has_dog

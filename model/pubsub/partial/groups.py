@@ -404,7 +404,7 @@ def drop_spent_then_count(r: Router, _: None, choose: Choose) -> Step[Router] | 
 @rule(
     "pm/gossip.partial-instead",
     lacking="Treats a published group as new after its heartbeat.",
-    when="it stops to treat a published group as new at the heartbeat",
+    when="it stops treating a published group as new at the heartbeat",
 )
 def no_longer_fresh(r: Router, _: None, choose: Choose) -> Step[Router] | None:
     """What was published has had its heartbeat; how long gossip about it goes on is not said."""
@@ -415,7 +415,7 @@ def no_longer_fresh(r: Router, _: None, choose: Choose) -> Step[Router] | None:
 @rule(
     "pm/gossip.partial-instead",
     lacking="Treats a published group as new after it has left the topic.",
-    when="it stops to treat published groups as new on leaving their topic",
+    when="it stops treating published groups as new on leaving their topic",
 )
 def not_fresh_when_left(r: Router, topic: str, choose: Choose) -> Step[Router] | None:
     """Whether groups outlive the membership in their topic is not said either."""
@@ -450,7 +450,7 @@ def forget_states(r: Router, peer: Peer, choose: Choose) -> Step[Router] | None:
 @rule(
     "pm-go/group.counts-released",
     lacking="Counts the groups of a disconnected peer against its limit.",
-    when="it stops to count the groups of a peer that disconnects",
+    when="it stops counting the groups of a peer that disconnects",
 )
 def release_counts(r: Router, peer: Peer, choose: Choose) -> Step[Router] | None:
     """The groups that a peer started no longer count once it has gone, though they live on till they age.

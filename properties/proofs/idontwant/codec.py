@@ -161,7 +161,7 @@ def decided(
         verdict="proved" if holds else "refuted",
         scope=f"up to {IDS} ids in each of {ENTRIES} entries; more add nothing, as entries are read apart",
         assumptions=(
-            "of a single field that is there several times the last counts, as protobuf has it",
+            "if a field that is not repeated occurs several times, the last one counts, as in protobuf",
             "a sender says each id once",
         ),
         engine="z3, bit vectors",

@@ -217,7 +217,7 @@ def _shown(at: HolderFields, values: Mapping[str, int]) -> list[tuple[str, str]]
 
 
 PROVED_SIZES = (2, 3, 4, 5)
-KNOWN_ID = "the attacker knows the id beforehand, as where it is an author and a counter"
+KNOWN_ID = "the attacker knows the id in advance, for example because it is an author and a counter"
 MESH = "the holders have V in their mesh throughout, so that none of them gossips to it"
 ONCE = "a router relays a message once, when it gets it, and forgets no IDONTWANT before"
 HONOURED = "who is told IDONTWANT honours it: r1 says MUST skip, and that a receiver MAY ignore IDONTWANT"

@@ -282,7 +282,7 @@ SEARCHED = 3
 PROVED_SIZES = (3, 4)
 
 RELIABLE = "no copy is lost, and nobody leaves or refuses it"
-ATOMIC = "both ends of a link change in one step; a copy that is in flight comes, though the link has gone"
+ATOMIC = "both ends of a link change in one step; a copy in flight arrives even if the link is removed"
 ASKED = "all peers know each other and want the topic, and ask for what they are told of and lack"
 TO_ALL = "an IHAVE goes to all outside the mesh (D_lazy is as many at least), and lists the message"
 CACHED = "what was told of is still in the cache when it is asked for (mcache_len above mcache_gossip)"

@@ -206,7 +206,7 @@ SHOWN = 8
 ATOMIC = "a GRAFT and its answer are one step; nobody leaves; scores play no part"
 ALONE = "a leaf has no neighbour but the hub, so that its heartbeat asks whenever no backoff forbids it"
 WEAK = "weak fairness: heartbeats come, and backoffs end"
-CHANCE = "who asks when is left to chance: where a run may yet lead there, in the end one does"
+CHANCE = "the order in which leaves ask is random: a state that can still be reached is reached in the end"
 
 
 @frozen(kw_only=True)

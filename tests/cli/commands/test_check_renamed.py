@@ -30,7 +30,7 @@ def test_a_check_says_under_which_name_it_was_expected(
     file.write_text(text.replace(f'"{CAUSE}"', f'"{UNEXPLAINED}"'))
     capsys.readouterr()
     assert main(asked) == 0
-    said = f"same clause and claim as expected {CLAUSE} {UNEXPLAINED}, told under another name: {CAUSE}"
+    said = f"RENAMED: {CLAUSE} {UNEXPLAINED} is expected; same clause and claim, now under the name {CAUSE}"
     assert said in capsys.readouterr().out
     file.write_text(text.replace(f'"{CAUSE}"', '"unexplained:crash"').replace(CLAUSE, "gs1.0/relay.seen"))
     assert main(asked) == 1

@@ -420,7 +420,7 @@ def test_rewriting_is_idempotent(quidnunc: Command, case: Path) -> None:
 def test_rewriting_from_another_router_is_refused(quidnunc: Command, case: Path) -> None:
     before = case.read_text(encoding="utf-8")
     ran = quidnunc("replay", case, "--rewrite", "--against", "ours")
-    assert ran.code == 2 and "would write of another" in ran.err
+    assert ran.code == 2 and "would write what another" in ran.err
     assert case.read_text(encoding="utf-8") == before
 
 

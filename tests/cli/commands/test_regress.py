@@ -66,7 +66,7 @@ def test_diff_tells_the_opinion_of_buf_or_that_there_is_none(
     said = BufOpinion((BreakingChange("FIELD_SAME_CARDINALITY", "a label"),), ())
     monkeypatch.setattr("quidnunc.commands.diff.opinion", lambda old, new: said)
     shown = quidnunc("diff", *PAIR)
-    assert "breaks bytes, by buf (forth: gossipsub-1.2-draft becomes gossipsub-1.2): 1" in shown.out
+    assert "of the wire format, by buf (forth: gossipsub-1.2-draft becomes gossipsub-1.2): 1" in shown.out
     assert "a label" in shown.out
     found = quidnunc("diff", *PAIR, "--json").data["buf"]
     assert found == {"to_new": [{"rule": "FIELD_SAME_CARDINALITY", "says": "a label"}], "to_old": []}

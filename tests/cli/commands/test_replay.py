@@ -118,10 +118,10 @@ def test_a_network_case_on_our_routers(quidnunc: Command, case: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--against", "ours", "--rewrite"), "--rewrite would write of another"),
+        (("--against", "ours", "--rewrite"), "--rewrite would write what another"),
         (("--against", "nobody"), "no router 'nobody'"),
         (("--protocol", "dog"), "is of a pubsub protocol"),
-        (("--protocol", "gossipsub-1.0", "--rewrite"), "--rewrite would write of another"),
+        (("--protocol", "gossipsub-1.0", "--rewrite"), "--rewrite would write what another"),
     ],
 )
 def test_wrong_usage(quidnunc: Command, case: Path, options: tuple[str, ...], said: str) -> None:

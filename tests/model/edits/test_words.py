@@ -7,7 +7,7 @@ import re
 import pytest
 from attrs import fields
 
-from quidnunc.model.edit import FORMS, as_name
+from quidnunc.model.edit import FORMS, as_name, asking_words, when_words
 from quidnunc.model.edits.catalogue import edits_of
 from quidnunc.model.edits.operators import words
 from quidnunc.model.edits.operators.catalogue import FAMILIES, SETS_OF_A_TOPIC, STATE_FIELDS, operated
@@ -39,7 +39,7 @@ def test_each_headline_is_a_sentence_without_names_of_the_kit(protocol: Protocol
 
 @EVERY
 def test_each_headline_of_an_operator_says_when(protocol: Protocol) -> None:
-    when = {each.name: each.when for _, each in protocol.rules()}
+    when = {each.name: (when_words(each), asking_words(each)) for _, each in protocol.rules()}
     made = operated(protocol)
     forgets = [m.edit.says for name, m in made.items() if "-forgets-" in name]
     assert all(re.fullmatch(r"Forgets .+ (when .+|at each heartbeat)\.", says) for says in forgets)
@@ -52,21 +52,24 @@ def test_each_headline_of_an_operator_says_when(protocol: Protocol) -> None:
     ordered = [m for m in told if m.edit.says.endswith((" before all else at the heartbeat.", AFTER_ALL))]
     assert bool(ordered) == ("graft" in protocol.handlers)
     whens = [m for m in told if m not in ordered]
-    assert whens and all(m.edit.says.endswith(f" when {when[m.rules[0]]}.") for m in whens)
+    assert whens and all(m.edit.says.endswith(when[m.rules[0]]) for m in whens)
     own = ("everywhere-in-", "everywhere-published-", "everywhere-passed-on-", "earlier-")
     wide = [m for name, m in made.items() if len(m.rules) > 1 and not name.startswith(own)]
     assert wide and all(m.edit.says.endswith(", wherever it matters.") for m in wide)
     assert not [m.edit.says for m in wide if ",," in m.edit.says]
     published = [m.edit.says for name, m in made.items() if name.startswith("everywhere-published-")]
-    assert all(says.startswith("Publishes messages with ") and says.endswith(".") for says in published)
+    assert all(
+        says.startswith(("Publishes messages with ", "Publishes messages whose ")) and says.endswith(".")
+        for says in published
+    )
     assert bool(published) == (protocol.family == "pubsub")
     answers = tuple(f" when it handles {said}." for said in words.ANSWERS.values())
     answers += tuple(f" from {said}." for said, _ in FAMILIES[protocol.family].whom.values())
     answers += (" as seen before it looks at it.",)
-    answers += tuple(f" as {said}." for said in words.AS_JUDGED.values())
     sets = tuple(f" out of {said}." for said in (*words.SETS.values(), *words.SUMS.values()))
     handlers = [m for name, m in made.items() if name.startswith("everywhere-in-")]
-    assert all(m.edit.says.endswith((*answers, *sets)) for m in handlers)
+    judged = tuple(f"Treats as {said} the messages " for said in words.AS_JUDGED.values())
+    assert all(m.edit.says.endswith((*answers, *sets)) or m.edit.says.startswith(judged) for m in handlers)
 
 
 @EVERY
@@ -143,7 +146,7 @@ def test_every_set_and_exclusion_has_words() -> None:
         (
             "gossipsub-1.2",
             "while-backing-off-prune-backoff-s-as-one-less",
-            "Uses the prune backoff minus a second when it refuses a GRAFT inside the backoff.",
+            "Uses the prune backoff minus a second when it handles a GRAFT inside the backoff.",
         ),
         (
             "gossipsub-1.2",

@@ -241,5 +241,8 @@ def test_a_check_that_refuses_and_does_not_end() -> None:
     start = (Connect((1,)), Join(T), of(1, Subscribe(T), Graft(T)), of(1, Prune(T, 6)), of(1, Graft(T)))
     told = told_of(refuses_and_takes, (*start, Leave(T), Advance(1000)), Parameters(prune_backoff_s=6))
     assert told.cause == "goes-on-while-backing-off"
-    says = "Goes on to its next check as well when it refuses a GRAFT inside the backoff."
+    says = (
+        "Updates its own state, sends what is due and still goes on to its next check "
+        "when it refuses a GRAFT inside the backoff."
+    )
     assert told.quirks[0].says == says

@@ -12,7 +12,7 @@ import pytest
 
 from tests.conftest import Command
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
 ABSENT = re.compile(r"may be (null|missing)|alone|only if|of a (recorded|simulated)|; of searches")
 """In the meaning of a key that not every object has."""
