@@ -57,7 +57,7 @@ def test_a_page_with_a_row_for_each_line(quidnunc: Command) -> None:
         "| `idontwant-codec.r1-reads-draft` | draft bytes read by an r1 decoder are what was said |"
         in ran.out
     )
-    assert "\n3. of a single field" in ran.out
+    assert "\n3. if a field that is not repeated" in ran.out
 
 
 def test_proofs_are_tried_under_their_edits(quidnunc: Command) -> None:

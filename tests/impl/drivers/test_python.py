@@ -234,7 +234,7 @@ def test_what_it_prints_is_on_stderr(odd: Path, capsys: pytest.CaptureFixture[st
 def test_its_clock_shows_what_it_was_advanced_by(odd: Path) -> None:
     driver = opened("stuck")
     assert driver.join("a").t_ms == 0
-    with pytest.raises(AdapterError, match="at request advance: reply.t: 0 ms, and it was advanced by 5 ms"):
+    with pytest.raises(AdapterError, match="at request advance: reply.t: got 0 ms, need 5 ms"):
         driver.advance(5)
 
 
@@ -246,7 +246,7 @@ def test_clocks() -> None:
         real.check(Reply(t_ms=-1))
     virtual = DriverClock(is_virtual=True, now_ms=500)
     virtual.check(Reply(t_ms=500))
-    with pytest.raises(AdapterError, match="501 ms, and it was advanced by 500 ms"):
+    with pytest.raises(AdapterError, match="got 501 ms, need 500 ms"):
         virtual.check(Reply(t_ms=501))
     # Of a router that has failed nothing more is asked.
     virtual.check(Reply(t_ms=500, crashed="Boom"))
