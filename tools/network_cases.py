@@ -9,7 +9,9 @@ from quidnunc.properties.replays.network import played_case
 
 def denied(says: str) -> str:
     """What a case of a statement shows."""
-    plain = says[:2].istitle() and not says[:2].isupper() and says[1:2].islower()
+    # HaveTx, IDONTWANT and T are names.
+    first = says.split()[0]
+    plain = first == "A" or (first.istitle() and first[1:2].islower())
     return f"Refuted: {says[0].lower() + says[1:] if plain else says}"
 
 

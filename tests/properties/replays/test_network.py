@@ -194,6 +194,8 @@ def test_a_denial_starts_small_but_for_names() -> None:
     assert denied("Every mesh is full.") == "Refuted: every mesh is full."
     assert denied("DOG is not slower.") == "Refuted: DOG is not slower."
     assert denied("T > 0 protects.") == "Refuted: T > 0 protects."
+    assert denied("HaveTx is lost.") == "Refuted: HaveTx is lost."
+    assert denied("A peer waits.") == "Refuted: a peer waits."
 
 
 def test_a_family_reads_what_it_writes() -> None:
