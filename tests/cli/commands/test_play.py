@@ -107,7 +107,7 @@ def test_a_step_that_is_undone_leaves_no_trace(game: Game) -> None:
 def test_a_game_is_saved_as_a_case(game: Game, quidnunc: Command, tmp_path: Path) -> None:
     path = tmp_path / "held.case"
     ran = game(f"{REGRAFT}save {tmp_path}/early.case\nadvance 1s\nsave {path}\nsave {path}\n")
-    assert ran.out.count("what is owed by then is not checked") == 1, "of the one that ends before a heartbeat"
+    assert ran.out.count("owed by then is not checked") == 1, "of the one that ends before a heartbeat"
     assert f"wrote {path}" in ran.out and f"{path} exists already" in ran.out
     case = load(path)
     claim = claim_on(case.clause, protocol_named(case.protocol))
