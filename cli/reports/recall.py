@@ -39,13 +39,13 @@ def as_markdown(results: Sequence[RecallResult], *, date: str, kit: str) -> str:
         "# Known bugs of released routers",
         "",
         "Maintainers of gossip routers fixed these bugs. `quidnunc recall` plays those that have a case,",
-        "on the last release with the bug and on the first one without, or on the nearest that can be had.",
-        f"This page is what `quidnunc recall -o FOLDER` wrote on {date} (quidnunc {kit}).",
+        "on the last release with the bug and on the first one without it, or on the nearest that can be",
+        f"installed. This page is what `quidnunc recall -o FOLDER` wrote on {date} (quidnunc {kit}).",
         "",
         f"**{_summary(results)}**",
         "",
-        "The cases were written by hand from release notes and fixes. They tell what the kit sees when it is",
-        "given the events, not what a search finds by itself.",
+        "The cases were written by hand from release notes and fixes. They show what the kit sees when it is",
+        "given the events, not what a search finds on its own.",
         "",
         "## Played",
         "",
@@ -70,7 +70,7 @@ def as_markdown(results: Sequence[RecallResult], *, date: str, kit: str) -> str:
 def _summary(results: Sequence[RecallResult]) -> str:
     counts = summary_of(results)
     return (
-        f"of {counts['listed']} known bugs: {counts['driven']} driven, {counts['found']} found, "
+        f"of {counts['listed']} known bugs: {counts['driven']} played, {counts['found']} found, "
         f"{counts['gone']} gone in the fixed release, "
         f"{counts['right_clause_first']} under the right clause first"
         + (f"; {counts['skipped']} skipped" if counts["skipped"] else "")
@@ -106,7 +106,8 @@ def _reasons(results: Sequence[RecallResult]) -> Iterator[str]:
 def _clause(result: RecallResult) -> str:
     if result.before is None or not result.before.departs:
         return ""
-    return result.before.clause if result.right_clause else f"{result.before.clause} (not the right one)"
+    wrong = "" if result.right_clause else " (filed under the wrong clause)"
+    return f"{result.before.clause}{wrong}"
 
 
 def _why(result: RecallResult) -> str:

@@ -78,7 +78,7 @@ def test_it_continues_where_it_stopped(quidnunc: Command, plays: list[str], tmp_
     folder = tmp_path / "made"
     first = quidnunc("recall", "GO-17", "RS-03", "-o", folder)
     assert first.code == 0 and plays.count("GO-17") == 1
-    assert "1 driven, 1 found, 1 gone in the fixed release, 1 under the right" in first.out
+    assert "1 played, 1 found, 1 gone in the fixed release, 1 under the right" in first.out
     again = quidnunc("recall", "GO-17", "-o", folder)
     assert again.code == 0 and plays.count("GO-17") == 1
     kept = folder / "GO-17.json"
