@@ -16,6 +16,10 @@ from quidnunc.properties.judge.crashes import crash_name
         ("DecodeError in a.b.<lambda>: x", "DecodeError in a.b.<lambda>"),
         ("panic: index 12 out of 3 at 0xfe12\nmore", "panic: index # out of # at #"),
         ("Segmentation fault in the mesh", "Segmentation fault in the mesh"),
+        (r"KeyError: b'\x00$\x08 \'x\' 2'", "KeyError: #"),
+        ('KeyError: b"it\'s" and t1', "KeyError: # and t#"),
+        ("no message 0a1f22c4d9e00b7f", "no message #"),
+        ("deadbeef defaced", "deadbeef defaced"),
         ("x" * 500, "x" * 100),
     ],
 )
