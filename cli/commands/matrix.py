@@ -49,20 +49,19 @@ def run(options: argparse.Namespace) -> int:
     for named in (options.protocols, options.against):
         if repeated := {name for name in named if named.count(name) > 1}:
             raise UsageError(f"{', '.join(sorted(repeated))}: named twice")
-    profile: str = options.profile
     _demand_known(options)
-    _claim_folder(options.output, options, profile)
+    _claim_folder(options.output, options)
     searches = [(protocol, router) for protocol in options.protocols for router in options.against]
     found: dict[str, dict[str, RouterCheck]] = {protocol: {} for protocol in options.protocols}
     for at, (protocol, router) in enumerate(searches, 1):
         print(f"{protocol} against {router} ({at} of {len(searches)})", file=sys.stderr, flush=True)
-        found[protocol][router] = _checked(protocol, router, options, profile)
+        found[protocol][router] = _checked(protocol, router, options)
     codes = {each.code for row in found.values() for each in row.values() if not each.speaks}
     if not codes:
         raise UsageError("; ".join(dict.fromkeys(_said(name, row) for name, row in _rows(found))))
     matrices = [_matrix(protocol, row) for protocol, row in found.items()]
-    asked = given_options(options, "against", "runs", "budget", "suite", "seed")
-    again = repeat_command("matrix", *options.protocols, *asked, "--profile", profile, "-o", options.output)
+    asked = given_options(options, "against", "runs", "budget", "suite", "seed", "profile")
+    again = repeat_command("matrix", *options.protocols, *asked, "-o", options.output)
     document = options.output / DOCUMENT
     document.write_text(as_markdown(matrices, again, options.output), encoding="utf-8")
     if options.report:
@@ -99,10 +98,9 @@ def _matrix(protocol: str, row: Mapping[str, RouterCheck]) -> RouterMatrix:
     return matrix_of(protocol, reports, {name: each.speaks for name, each in row.items() if each.speaks})
 
 
-def _claim_folder(folder: Path, options: argparse.Namespace, profile: str) -> None:
+def _claim_folder(folder: Path, options: argparse.Namespace) -> None:
     """Reports of other searches are not mixed with these. Raises UsageError."""
-    asked = {name: getattr(options, name) for name in ("runs", "budget", "suite", "seed")}
-    asked["profile"] = profile
+    asked = {name: getattr(options, name) for name in ("runs", "budget", "suite", "seed", "profile")}
     known = folder / ASKED
     if known.is_file():
         if json.loads(known.read_bytes()) != asked:
@@ -118,7 +116,7 @@ def _report_of(output: Path, protocol: str, router: str) -> Path:
     return output / protocol / (re.sub(r"[^\w.@-]", "_", router) + ".json")
 
 
-def _checked(protocol: str, router: str, options: argparse.Namespace, profile: str) -> RouterCheck:
+def _checked(protocol: str, router: str, options: argparse.Namespace) -> RouterCheck:
     """What `check` reports of a router. A report that is in the folder is taken as it is."""
     kept = _report_of(options.output, protocol, router)
     folder, name = kept.parent, kept.stem
@@ -133,9 +131,9 @@ def _checked(protocol: str, router: str, options: argparse.Namespace, profile: s
     if protocol not in spoken:
         return RouterCheck("", 0, tuple(spoken) or ("nothing",))
     folder.mkdir(exist_ok=True)
-    words = given_options(options, "runs", "budget", "suite", "seed")
+    words = given_options(options, "runs", "budget", "suite", "seed", "profile")
     cases = folder / "cases" / name
-    command = ["check", protocol, "--against", router, *words, "--profile", profile, "--json"]
+    command = ["check", protocol, "--against", router, *words, "--json"]
     said: deque[str] = deque(maxlen=LAST_LINES)
     with subprocess.Popen(
         # -P: a folder in the place where this is run may be named as the package.

@@ -25,8 +25,8 @@ inconclusive   the claim never applied
 unsupported    the driver lacks what the claim needs
 -              the claim is not asked of this router
 broken         the router ended, or our own router departs in the control run too: nothing is known of it"""
-IN_ORDER = frozenset({"not-refuted", "unsupported", "inconclusive", "broken", "-"})
-"""First words of cells that show no departure."""
+DEPARTS = frozenset({"fails", "deviates", "observed", "undecided"})
+"""Verdicts of cells whose row is shown first."""
 
 
 @frozen(kw_only=True)
@@ -69,6 +69,11 @@ class MatrixColumn:
             if mine & set(root["clauses"]) and root["verdict"] == word
         ]
         return f"{word} {','.join(numbers)}" if numbers else word
+
+
+def verdict_of_cell(cell: str) -> str:
+    """The verdict of a cell, or `-`."""
+    return cell.partition(" ")[0]
 
 
 @frozen
@@ -123,7 +128,7 @@ def as_text(matrices: Sequence[RouterMatrix]) -> str:
         rows = [
             (claim, *cells)
             for claim, cells in matrix.cells().items()
-            if any(cell.partition(" ")[0] not in IN_ORDER for cell in cells)
+            if any(verdict_of_cell(cell) in DEPARTS for cell in cells)
         ]
         if rows:
             lines += ["", table(("claim", *(column.title for column in matrix.columns)), rows)]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
+from collections import Counter
 from datetime import date
 from pathlib import Path
 
@@ -352,3 +354,37 @@ def test_the_command_tells_figures_as_json(
     said = json.loads(capsys.readouterr().out)
     assert status == 0 and said["sample"] == 1 and said["do_not_start"] == 1
     assert "1 do not start as a router" in (tmp_path / "page.md").read_text("utf-8")
+
+
+def test_the_figures_of_seed_7_are_those_of_its_files() -> None:
+    """What its own command does not print: how the readings and the rows divide."""
+    page = (
+        (ROOT / "docs" / "mutation.md").read_text("utf-8").partition("## Seed 7\n")[2].partition("\n## ")[0]
+    )
+    results = ROOT / "docs" / "results"
+    lines = (results / "source-mutants-seed-7.jsonl").read_text("utf-8").splitlines()
+    outcomes = [Outcome(**{k: v for k, v in json.loads(line).items() if k != "kind"}) for line in lines]
+    running = [each for each in outcomes if each.starts]
+    text = (results / "source-mutants-seed-7-unnoticed.jsonl").read_text("utf-8")
+    readings = [json.loads(line) for line in text.splitlines()]
+    assert {r["id"] for r in readings} == {each.ids[0] for each in running if not each.noticed}
+    agreed = Counter(r["first"]["class"] for r in readings if r["first"]["class"] == r["second"]["class"])
+    table = [int(number) for number in re.findall(r"^\| [^|]+ \| (\d+) \|$", page, re.MULTILINE)]
+    order = ("equivalent", "metric", "permitted", "limit", "input", "protocol", "gap")
+    assert table == [*(agreed[each] for each in order), len(readings) - agreed.total()]
+    silent, allowed = agreed["equivalent"] + agreed["metric"], agreed["permitted"]
+    assert f"They agree on {agreed.total()}\n" in page
+    kinds = ([o.noticed for o in running], [o.search for o in running], [o.suite for o in running])
+    noticed = [sum(map(bool, each)) for each in kinds]
+    for left in (len(running) - silent, len(running) - silent - allowed):
+        shares = [f"{100 * each / left:.0f} %" for each in noticed]
+        assert f"{left}" in page and all(f"({share})" in page for share in shares), (left, shares)
+    many = [each for each in outcomes if len(each.search_rows) > 2]
+    causes = [[row[2] for row in each.search_rows] for each in many]
+    unexplained = [[c for c in each if c.startswith("unexplained") and "crash" not in c] for each in causes]
+    two = sum(len(each) >= 2 for each in unexplained)
+    counters = ("gossipsub.scores:", "gossipsub.score_events", "gossipsub.partial:", "gossipsub.scores#")
+    told = sum(each.ids[0].startswith(counters) for each in many)
+    plain = " ".join(page.split())
+    assert f"the {len(many)} searches with more than two rows, {two} have two or more" in plain
+    assert f"and {told} are of scores or partial messages" in plain

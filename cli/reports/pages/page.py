@@ -18,7 +18,7 @@ from quidnunc.output import UsageError, count, near_file
 from quidnunc.properties.bounded import read_bounded
 from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.file import load
-from quidnunc.reports.matrix import LEGEND
+from quidnunc.reports.matrix import DEPARTS, LEGEND, verdict_of_cell
 from quidnunc.reports.pages.drawing import drawn
 from quidnunc.reports.pages.finding import (
     VERDICTS,
@@ -50,8 +50,6 @@ SIGNS: Mapping[str, str] = {
     "suite": "✓",
 }
 """Verdict -> a shape, so that no verdict is told by its colour alone."""
-DEPARTS = frozenset({"fails", "deviates", "observed", "undecided"})
-"""Of cells, in a row that is shown first."""
 
 
 @frozen(kw_only=True)
@@ -130,11 +128,6 @@ class ReportContent:
         if len(titles) > MAX_TITLES:
             titles = list(dict.fromkeys(re.split("[ @]", title)[0] for title in titles))
         return ", ".join(titles)
-
-
-def verdict_of_cell(cell: str) -> str:
-    """The verdict of a cell of the matrix, or `-`."""
-    return cell.partition(" ")[0]
 
 
 # -- what is read -------------------------------------------------------------------------------------------

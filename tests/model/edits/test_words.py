@@ -150,6 +150,11 @@ def test_every_set_and_exclusion_has_words() -> None:
         ),
         (
             "gossipsub-1.2",
+            "silent-while-backing-off",
+            "Sends nothing when it refuses a GRAFT inside the backoff.",
+        ),
+        (
+            "gossipsub-1.2",
             "gossip-candidates-also-backing-off",
             "Leaves peers in backoff out of the peers that it gossips to.",
         ),

@@ -195,6 +195,7 @@ def test_a_denial_starts_small_but_for_names() -> None:
     assert denied("DOG is not slower.") == "Refuted: DOG is not slower."
     assert denied("T > 0 protects.") == "Refuted: T > 0 protects."
     assert denied("HaveTx is lost.") == "Refuted: HaveTx is lost."
+    assert denied("Flood's copies are few.") == "Refuted: Flood's copies are few."
     assert denied("A peer waits.") == "Refuted: a peer waits."
 
 
