@@ -205,15 +205,24 @@ def test_a_mutant_of_the_fixed_sample_is_noticed_as_before(name: str) -> None:
 
 
 NOTICED_SINCE = {
-    "mempool.dog.reactor:DogReactor.resume#statement.5": "dog",
-    "gossipsub.cache:MessageCache._drop#statement.2": "gossipsub-1.2",
+    "mempool.dog.reactor:DogReactor.resume#statement.5": ("dog", "stalled-twice"),
+    "gossipsub.cache:MessageCache._drop#statement.2": ("gossipsub-1.2", "mcache-windows"),
+    "gossipsub.gossip:Gossip.cancel_requests#operand.1": ("gossipsub-1.2", "asked-then-gone"),
+    "gossipsub.outbox:_chunks#arithmetic.1": ("gossipsub-1.2", "large-and-control"),
+    "gossipsub.outbox:_pieces#statement.15": ("gossipsub-1.2", "large-and-control"),
+    "gossipsub.outbox:_pieces#statement.18": ("gossipsub-1.3", "large-and-extension"),
+    "gossipsub.scores:ScoreKeeper.misbehaved#condition.1": ("gossipsub-1.2", "promise-of-forgotten"),
+    "gossipsub.scores:ScoreKeeper._counters#operand.1": ("gossipsub-1.2", "verdict-of-forgotten"),
+    "mempool.dog.reactor:DogReactor.admit#boundary.1": ("dog", "tx-of-largest-size"),
 }
-"""Mutants that nothing noticed when they were measured, and a case at a bound notices since."""
+"""Mutants that nothing noticed when they were measured, and the case at a bound that notices them since."""
 
 
 @pytest.mark.parametrize("name", NOTICED_SINCE)
 def test_the_suite_notices_what_it_lacked_a_case_for(name: str) -> None:
-    assert run_stage("suite", (name,), (NOTICED_SINCE[name],)).how == "rows"
+    protocol, case = NOTICED_SINCE[name]
+    assert run_stage("suite", (name,), (protocol,), cases=(case,)).how == "rows"
+    assert run_stage("suite", (), (protocol,), cases=(case,)).how == ""
 
 
 def test_the_original_is_noticed_by_nothing() -> None:

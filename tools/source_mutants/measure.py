@@ -79,9 +79,14 @@ def run_stage(
     seed: int = 0,
     limit_s: float = LIMIT_S,
     hang_s: float = HANG_S,
+    cases: Sequence[str] = (),
 ) -> StageAnswer:
-    """Ask a worker. Raises RuntimeError where it fails in a way that is not the mutant's."""
-    asked = {"stage": stage, "ids": ids, "protocols": protocols, "runs": runs, "seed": seed, "hang_s": hang_s}
+    """Ask a worker. `cases` are those of the suite to play; all where none is named.
+
+    Raises RuntimeError where it fails in a way that is not the mutant's.
+    """
+    asked: dict[str, Any] = {"stage": stage, "ids": ids, "protocols": protocols, "cases": cases}
+    asked |= {"runs": runs, "seed": seed, "hang_s": hang_s}
     command = [sys.executable, "-m", "tools.source_mutants.worker"]
     settings = {**os.environ, "PYTHONHASHSEED": "0"}
     try:

@@ -104,7 +104,10 @@ class Stage:
         from quidnunc.properties.suite.run import config_of
 
         hello, noticed, runs = hello_of("ours", protocol), "", 0
-        for _, case in suite_of(protocol):
+        only = self.asked.get("cases")
+        for name, case in suite_of(protocol):
+            if only and name not in only:
+                continue
             parameters, lacking = fitted_parameters(case, hello)
             if lacking:
                 continue

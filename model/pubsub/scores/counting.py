@@ -85,6 +85,15 @@ def with_tally(r: Router, peer: Peer, topic: str, tally: TopicTally) -> Router:
     return evolve(r, ledger=evolve(r.ledger, tallies=kept))
 
 
+def is_noted(r: Router, peer: Peer) -> bool:
+    """Whether there surely are counters of `peer`: it is connected, or has been gone for less than RetainScore.
+
+    A verdict may come later. Whether it counts then is not said.
+    """
+    gone_ms = r.ledger.gone_ms.get(peer)
+    return peer in r.peers or (gone_ms is not None and r.now_ms - gone_ms < scored(r).retain_score_ms)
+
+
 # -- deliveries ---------------------------------------------------------------------------------------------
 
 
@@ -100,7 +109,7 @@ def count_first(r: Router, d: CountedDelivery, _: Witness) -> Step[Router] | Non
         return None
     tally = tally_of(r, d.peer, d.topic)
     # Whether what is accepted after we left the topic counts is not said.
-    more = ONE if d.topic in r.topics else MAYBE
+    more = ONE if d.topic in r.topics and is_noted(r, d.peer) else MAYBE
     first = (tally.first + more).at_most(interval(p.first_message_deliveries_cap))
     return Step(with_tally(r, d.peer, d.topic, evolve(tally, first=first)))
 
@@ -116,7 +125,8 @@ def count_meshed(r: Router, d: CountedDelivery, _: Witness) -> Step[Router] | No
     if p is None or d.meshed is False or d.kind not in ("first", "near", "maybe-near"):
         return None
     tally = tally_of(r, d.peer, d.topic)
-    more = MAYBE if d.meshed is None or d.kind == "maybe-near" else ONE
+    unsure = d.meshed is None or d.kind == "maybe-near" or not is_noted(r, d.peer)
+    more = MAYBE if unsure else ONE
     meshed = (tally.meshed + more).at_most(interval(p.mesh_message_deliveries_cap))
     return Step(with_tally(r, d.peer, d.topic, evolve(tally, meshed=meshed)))
 
@@ -131,7 +141,7 @@ def count_invalid(r: Router, d: CountedDelivery, _: Witness) -> Step[Router] | N
     if d.kind not in ("invalid", "maybe-invalid") or scored(r).of(d.topic) is None:
         return None
     tally = tally_of(r, d.peer, d.topic)
-    sure = d.kind == "invalid" and d.topic in r.topics
+    sure = d.kind == "invalid" and d.topic in r.topics and is_noted(r, d.peer)
     more = ONE if sure else MAYBE
     return Step(with_tally(r, d.peer, d.topic, evolve(tally, invalid=tally.invalid + more)))
 

@@ -199,6 +199,18 @@ class TestRetained:
         assert self.returned(3000).lo == interval(-1).lo
         assert self.returned(4000) == interval(0)
 
+    @pytest.mark.parametrize(
+        ("away_ms", "judgement", "least", "most"),
+        [(500, "reject", -1, -1), (4000, "reject", -1, 0), (500, "accept", 2, 2), (4000, "accept", 0, 2)],
+    )
+    def test_whether_a_verdict_counts_for_a_peer_that_is_forgotten_is_free(
+        self, away_ms: int, judgement: Any, least: int, most: int
+    ) -> None:
+        late = [of(1, message("a")), Disconnect((1,)), Advance(away_ms), Verdict("a", judgement)]
+        topic = {**self.TOPIC, "first_message_deliveries_weight": 2.0}
+        r = run(*late, Connect((1,)), of(1, Subscribe(T)), of_router=self.RULES, **topic)
+        assert scored(r, 1) == between(least, most)
+
 
 def test_what_topics_add_is_capped_from_above_alone() -> None:
     good = {"topic_weight": 2.0, "first_message_deliveries_weight": 1.0}
