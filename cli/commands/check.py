@@ -213,8 +213,9 @@ def _print_end(ends: Sequence[ExitStatus], options: argparse.Namespace, killed: 
 def _end_of(
     campaign: Campaign, compared: ExpectationComparison | None, options: argparse.Namespace
 ) -> ExitStatus:
-    end = exit_of(verdicts_of(campaign, options.claims), campaign, compared, options.strict)
-    return suite_exit(end, campaign) if options.suite else end
+    verdicts = verdicts_of(campaign, options.claims)
+    end = exit_of(verdicts, campaign, compared, options.strict)
+    return suite_exit(end, campaign, verdicts) if options.suite else end
 
 
 def _validated(options: argparse.Namespace) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 from quidnunc.output import count
 from quidnunc.properties.search.campaign import Campaign
 from quidnunc.properties.search.unsent import never_sent
-from quidnunc.properties.search.verdicts import ClaimVerdict, ExitStatus
+from quidnunc.properties.search.verdicts import ClaimVerdict, ExitStatus, first_named
 from quidnunc.properties.suite.edits import shown_edits
 from quidnunc.properties.suite.files import suite_of
 from quidnunc.properties.suite.unnoticed import unnoticed_of
@@ -28,12 +28,16 @@ def word_of(verdict: ClaimVerdict) -> str:
     return VERDICTS.get(verdict.verdict, verdict.verdict)
 
 
-def suite_exit(end: ExitStatus, campaign: Campaign) -> ExitStatus:
-    """The exit status of a suite: claims that no case applies are named, and do not make it fail; that no
-    case was played does, or that the time was up before all was played and explained."""
+def suite_exit(end: ExitStatus, campaign: Campaign, verdicts: Sequence[ClaimVerdict] = ()) -> ExitStatus:
+    """The exit status of a suite: claims that no case applies are named, and do not make it fail.
+
+    What does: that no case was played, that the time was up before all was played and explained, and that a
+    departure hides a claim on which a router can fail.
+    """
     left = "; ".join(unfinished(campaign))
     if end.code == 3 and campaign.runs and not campaign.pending and not left:
-        return ExitStatus(0)
+        hidden = [v.claim.id for v in verdicts if v.verdict == "undecided" and v.binding]
+        return ExitStatus(3, f"undecided: {first_named(hidden)}") if hidden else ExitStatus(0)
     if not end.code and left:
         return ExitStatus(3, left)
     if not end.code and not campaign.runs:

@@ -16,6 +16,7 @@ from quidnunc.model.rules import Protocol
 from quidnunc.properties.claims.claim import Claim
 from quidnunc.properties.claims.tables import ALL, BY_SUBJECT
 from quidnunc.properties.documents.clauses import load
+from quidnunc.properties.occasions.catalogue import MERE_RUNS
 from quidnunc.properties.occasions.occasion import ObservedStep, Occasion
 from quidnunc.properties.occasions.scores import deciding_clauses
 
@@ -93,6 +94,14 @@ def applied_clauses(step: ObservedStep) -> tuple[str, ...]:
     family = step.state.protocol.family
     found = tuple(each.clause for each in _OCCASIONS[family] if each.applies(step))
     return (*found, *_DECIDING[family](step))
+
+
+def untested_clauses(step: ObservedStep) -> tuple[str, ...]:
+    """Clauses of rules that decided in `step`, where no router could have broken them."""
+    if step.state.protocol.family != "pubsub":
+        return ()
+    decided = {*step.because}
+    return tuple(e.clause for e in MERE_RUNS if e.clause in decided and not e.tested(step))
 
 
 def claim_on(clause: str, protocol: Protocol) -> Claim | None:

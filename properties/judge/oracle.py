@@ -37,7 +37,7 @@ from quidnunc.model.values import evolve
 from quidnunc.properties.blame import partial as partial_blame
 from quidnunc.properties.blame.outputs import forbidding_clause
 from quidnunc.properties.blame.peer_exchange import offer_clause
-from quidnunc.properties.claims.catalogue import applied_clauses
+from quidnunc.properties.claims.catalogue import applied_clauses, untested_clauses
 from quidnunc.properties.judge.alike import classes_of, unordered
 from quidnunc.properties.occasions.mempool import in_pool_order, txs_to
 from quidnunc.properties.occasions.occasion import ObservedStep
@@ -81,6 +81,8 @@ class EventJudgement:
     """The router's choice could not be seen; the run cannot go on."""
     unspent: tuple[Permit, ...] = ()
     """What was permitted and did not come."""
+    untested: tuple[str, ...] = ()
+    """Those of `because` that no router could have broken in this step."""
 
 
 @frozen
@@ -297,10 +299,11 @@ class Oracle:
             elif permit.must:
                 departures.append(Departure("missing", permit.clause, expected=permit.output))
         spent: tuple[str, ...] = ()
+        untested: tuple[str, ...] = ()
         if self.tells:
             met = tuple(permits[at].clause for at in used if permits[at].must)
             step = ObservedStep(self.state, event, ticked, outputs, angel.because)
-            spent = met + applied_clauses(step)
+            spent, untested = met + applied_clauses(step), untested_clauses(step)
         judged = EventJudgement(
             tuple(departures),
             tuple(angel.because),
@@ -308,6 +311,7 @@ class Oracle:
             tuple(permits),
             angel.blurred,
             tuple(permit for at, permit in enumerate(permits) if at not in used),
+            untested,
         )
         return judged, tuple(left)
 

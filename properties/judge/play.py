@@ -268,7 +268,7 @@ def clauses_tested(judged: EventJudgement) -> set[str]:
     Of a moment that departs, these are the obligations that were met; a crash leaves none.
     """
     if not judged.departures:
-        return set(judged.because) | set(judged.spent)
+        return (set(judged.because) - set(judged.untested)) | set(judged.spent)
     return set(judged.spent) - clauses_left_open(judged)
 
 

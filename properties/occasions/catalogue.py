@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from quidnunc.model.versions import VERSIONS
 from quidnunc.properties.occasions import mempool, pubsub, scores
-from quidnunc.properties.occasions.occasion import Occasion, by_permits, when
+from quidnunc.properties.occasions.occasion import MereRun, Occasion, by_permits, when
 
 _OF_PUBSUB = (
     when("pubsub/rpc.malformed", pubsub.malformed, pubsub.every_router),
@@ -16,6 +16,7 @@ _OF_PUBSUB = (
     when("pubsub/relay.unchanged", pubsub.relays, pubsub.every_router),
     when("pubsub/id.supplied", pubsub.names_other_ids, pubsub.with_backoff),
     when("gs1.0/rpc.control-fields", pubsub.names_hex_ids, pubsub.with_mesh),
+    when("gs1.0/mcache.put", pubsub.shows_what_is_cached),
     when("gs1.0/join.graft-each", by_permits, pubsub.with_mesh),
     when("gs1.0/heartbeat.no-churn", pubsub.between_bounds, pubsub.with_mesh),
     when("gs1.0/prune.not-answered", pubsub.pruned, pubsub.with_mesh),
@@ -56,3 +57,9 @@ _OF_MEMPOOL = (
 )
 OCCASIONS: Mapping[str, Occasion] = {each.clause: each for each in (*_OF_PUBSUB, *_OF_STREAMS, *_OF_MEMPOOL)}
 """By clause."""
+MERE_RUNS = (
+    MereRun("gs1.0/rpc.payload-first", pubsub.could_be_out_of_order),
+    MereRun("gs1.0/mcache.shift", pubsub.gossips),
+    MereRun("gs1.0/mcache.put", pubsub.shows_what_is_cached),
+)
+"""Of rules of pubsub."""

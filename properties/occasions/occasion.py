@@ -50,6 +50,15 @@ class Occasion:
     """The protocols that have the clause, though none of their rules bears it."""
 
 
+@frozen
+class MereRun:
+    """A clause whose rule also decides in steps in which no router could break it: they do not count."""
+
+    clause: str
+    tested: Applies
+    """Whether a router could break it in this step."""
+
+
 def of_family(name: str) -> Concerns:
     """Every protocol of that family has the clause."""
     return lambda protocol: protocol.family == name

@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from quidnunc.model.events import LEGAL_KINDS, Connect, Delivered, Publish, Raw, Score
-from quidnunc.model.rpc import ROUTER, Message, Peer, Prune, Subscribe, ids_named
+from quidnunc.model.rpc import (
+    ROUTER,
+    Graft,
+    IDontWant,
+    IHave,
+    IWant,
+    Message,
+    Peer,
+    Prune,
+    Subscribe,
+    ids_named,
+)
 from quidnunc.properties.occasions.occasion import Applies, ObservedStep, has, of_family
 
 every_router = of_family("pubsub")
@@ -49,6 +60,30 @@ def pruned(s: ObservedStep) -> bool:
 def prunes_who_knows_backoff(s: ObservedStep) -> bool:
     peers = s.state.peers
     return any(isinstance(o.part, Prune) and o.peer in peers and peers[o.peer].knows_backoff for o in s.sent)
+
+
+# -- rules that run more often than they are tested ---------------------------------------------------------
+
+CONTROL = (IHave, IWant, Graft, Prune, IDontWant)
+
+
+def could_be_out_of_order(s: ObservedStep) -> bool:
+    """An RPC has messages and control. Floodsub has no control: there the rule says that messages are read."""
+    if "graft" not in s.state.protocol.handlers:
+        return True
+    kinds = [isinstance(part, CONTROL) for part in s.received if isinstance(part, (Message, *CONTROL))]
+    return len(set(kinds)) == 2
+
+
+def gossips(s: ObservedStep) -> bool:
+    """The router says what the windows of its message cache hold."""
+    return any(isinstance(o.part, IHave) for o in s.sent)
+
+
+def shows_what_is_cached(s: ObservedStep) -> bool:
+    """A peer asks for a message that is in the cache, or the router gossips."""
+    asked = any(isinstance(part, IWant) and s.state.cached.keys() & {*part.ids} for part in s.received)
+    return asked or gossips(s)
 
 
 # -- messages and their ids ---------------------------------------------------------------------------------

@@ -206,7 +206,7 @@ def test_a_mutant_of_the_fixed_sample_is_noticed_as_before(name: str) -> None:
 
 NOTICED_SINCE = {
     "mempool.dog.reactor:DogReactor.resume#statement.5": ("dog", "stalled-twice"),
-    "gossipsub.cache:MessageCache._drop#statement.2": ("gossipsub-1.2", "mcache-windows"),
+    "gossipsub.cache:MessageCache._drop#statement.2": ("gossipsub-1.2", "served-anew"),
     "gossipsub.gossip:Gossip.cancel_requests#operand.1": ("gossipsub-1.2", "asked-then-gone"),
     "gossipsub.outbox:_chunks#arithmetic.1": ("gossipsub-1.2", "large-and-control"),
     "gossipsub.outbox:_pieces#statement.15": ("gossipsub-1.2", "large-and-control"),

@@ -68,6 +68,8 @@ def test_what_is_undecided_is_named_with_what_hides_it() -> None:
     for each in undecided:
         line = f"{each.claim.id}: hidden by unexplained:missing (2 not looked into)"
         assert line in not_run(hiding, verdicts)
+    end = suite_exit(ExitStatus(3), hiding, verdicts)
+    assert end.code == 3 and end.why.startswith("undecided: ") and undecided[0].claim.id in end.why
 
 
 def test_edits_that_no_case_shows_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,9 +45,10 @@ from quidnunc.model.rpc import (
     Subscribe,
     Unsubscribe,
 )
-from quidnunc.properties.claims.catalogue import applied_clauses
+from quidnunc.properties.claims.catalogue import applied_clauses, untested_clauses
 from quidnunc.properties.claims.tables import BY_SUBJECT
 from quidnunc.properties.judge.oracle import Departure, Oracle
+from quidnunc.properties.judge.play import clauses_tested
 from quidnunc.properties.occasions.occasion import ObservedStep, by_permits
 from tests.helpers.pubsub_run import BEAT, T, grafted, message, of, own, peers, sent
 from tests.helpers.puppet import judge, state_after
@@ -248,12 +249,13 @@ class TestOccasions:
         unsigned = tuple(sent(Message("m2", T, ROUTER), 1))
         found |= set(applied_clauses(ObservedStep(self.unsigned(), own("m2"), False, unsigned)))
         found |= self.clauses_at(Score((1,), 2))
+        found |= self.clauses_at(BEAT, Sent(1, IHave(T, ("m1",))), ticked=True)
         for stream in (MESHSUB_1_1, MESHSUB_1_2, MESHSUB_1_3):
             found |= self.clauses_at(Connect((9,), stream))
         subjects = ("pubsub", "ids", "messages", "mesh", "backoff", "scores", "gossip")
         occasions = (each for name in subjects for claim in BY_SUBJECT[name] for each in claim.occasions)
         assert found == {each.clause for each in occasions if each.applies is not by_permits}
-        assert len(found) == 15
+        assert len(found) == 16
 
     @pytest.mark.parametrize(
         ("event", "outputs"),
@@ -275,6 +277,27 @@ class TestOccasions:
         content = evolve(self.R, parameters=evolve(SMALL, message_id="content"))
         step = ObservedStep(content, of(1, IWant(("m1",))), False, ())
         assert applied_clauses(step) == ("pubsub/id.supplied",)
+
+    @pytest.mark.parametrize(
+        ("event", "outputs", "untested"),
+        [
+            (of(1, M1), (), {"gs1.0/rpc.payload-first", "gs1.0/mcache.put", "gs1.0/mcache.shift"}),
+            (of(1, M1, Graft(T)), (), {"gs1.0/mcache.put", "gs1.0/mcache.shift"}),
+            (BEAT, (Sent(1, IHave(T, ("m1",))),), {"gs1.0/rpc.payload-first"}),
+        ],
+        ids=str,
+    )
+    def test_a_rule_that_ran_where_no_router_could_break_it_does_not_count(
+        self, event: Event, outputs: tuple[Output, ...], untested: set[str]
+    ) -> None:
+        ran = ("gs1.0/rpc.payload-first", "gs1.0/mcache.put", "gs1.0/mcache.shift", "gs1.0/relay.mesh")
+        step = ObservedStep(self.R, event, False, outputs, ran)
+        assert set(untested_clauses(step)) == untested
+
+    def test_what_is_untested_has_not_applied(self) -> None:
+        judged = Oracle(SPEC, SMALL, self.R).judge(of(1, M1), (*RELAY,))
+        assert {"gs1.0/rpc.payload-first", "gs1.0/mcache.put"} <= set(judged.because)
+        assert not {"gs1.0/rpc.payload-first", "gs1.0/mcache.put"} & clauses_tested(judged)
 
     def test_a_mempool_node_has_one(self) -> None:
         dog = protocol_named("dog")

@@ -71,7 +71,8 @@ def only(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
 
 
 def exit_code(campaign: Campaign) -> int:
-    return suite_exit(exit_of(verdicts_of(campaign), campaign, None, strict=False), campaign).code
+    verdicts = verdicts_of(campaign)
+    return suite_exit(exit_of(verdicts, campaign, None, strict=False), campaign, verdicts).code
 
 
 def unexplained(name: str, against: str) -> Campaign:
