@@ -350,13 +350,16 @@ def ihave_capped_otherwise(r: Router, g: ReceivedPart[IHave], choose: Choose) ->
     """IHAVEs are counted by topic, or by the second: beyond half of the cap it is free whether one counts.
 
     A second overlaps two heartbeats, each of which may have had its half. The caps stay: they may be had
-    twice, and the one on IHAVEs in each topic.
+    twice, and the one on IHAVEs in each topic. At one instant and in one topic they may be had once.
     """
     heard = r.heard.get(g.peer, HeartbeatCounts())
-    heard = evolve(heard, ihave_topics=heard.ihave_topics | {g.part.topic})
+    since_ms = r.now_ms if heard.ihave_since_ms is None else heard.ihave_since_ms
+    topics = heard.ihave_topics | {g.part.topic}
+    heard = evolve(heard, ihave_topics=topics, ihave_since_ms=since_ms)
     r = evolve(r, heard={**r.heard, g.peer: heard})
-    most = r.parameters.max_ihave_messages * max(2, len(heard.ihave_topics))
-    if heard.ihave_ids >= 2 * r.parameters.max_ihave_length or heard.ihave_rpcs > most:
+    times = max(2 if r.now_ms > since_ms else 1, len(topics))
+    ids_over = heard.ihave_ids >= min(times, 2) * r.parameters.max_ihave_length
+    if ids_over or heard.ihave_rpcs > times * r.parameters.max_ihave_messages:
         return Step(r)
     plain = next(each for each in r.protocol["ihave"].rules if each.name == "request_unseen")
     step = cast("Step[Router]", plain.step(r, g, choose))

@@ -132,6 +132,8 @@ class HeartbeatCounts:
     """All ids of IHAVEs, seen or not."""
     ihave_topics: frozenset[str] = frozenset()
     """Topics of IHAVEs; kept where a reading asks for it."""
+    ihave_since_ms: int | None = None
+    """When the first of them came; kept where a reading asks for it."""
     iwants: int = 0
     """Counted where a reading asks for it, and so are those of the heartbeat before."""
     iwants_before: int = 0

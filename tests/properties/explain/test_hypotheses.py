@@ -484,13 +484,15 @@ def test_a_separating_trace_is_asked_of_its_own_reading_alone() -> None:
     assert standing([TRUE], fresh(*INSIDE, evolve(probe, separates="another")), SPEC, departure) == [TRUE]
 
 
-def advertised(count: int, joined: bool = True) -> FreshRun:
-    """A router without a cap on ids, at so many IHAVEs of two ids each."""
+def advertised(count: int, joined: bool = True, apart_ms: int = 100) -> FreshRun:
+    """A router without a cap on ids, at so many IHAVEs of two ids each, so long after each other."""
     given = evolve(SMALL, max_ihave_length=2)
     uncapped = edit_named("ihave-beyond-caps-max-ihave-length-as-endless", SPEC)
     subject = ModelSubject(uncapped.change(SPEC), given)
     told = (of(1, IHave(T, (f"m{2 * at + 1}", f"m{2 * at + 2}"))) for at in range(count))
-    events = (Connect((1,)), *([Join(T)] if joined else []), *told)
+    waits = [Advance(apart_ms)] if apart_ms else []
+    apart = (each for one in told for each in (one, *waits))
+    events = (Connect((1,)), *([Join(T)] if joined else []), *apart)
     return FreshRun(tuple((event, subject.do(event)) for event in events), given)
 
 
@@ -501,6 +503,13 @@ def test_a_reading_that_allows_much_falls_where_a_probe_goes_beyond_it(ihaves: i
     runs = [advertised(2), advertised(2, joined=False), advertised(2)]
     asked = fresh(*runs, evolve(advertised(ihaves), varied=PROBE))
     assert [reading][: int(stands)] == standing([reading], asked, SPEC, departure_of(runs[0]))
+
+
+def test_who_counts_by_the_second_has_its_cap_once_at_one_instant() -> None:
+    """Mutant: a router that forgets its counts when the peer reconnects is one that counts by the second."""
+    reading = edit_named("ihave-capped-otherwise", SPEC)
+    runs = [advertised(2, apart_ms=0), advertised(2, joined=False, apart_ms=0), advertised(2, apart_ms=0)]
+    assert standing([reading], fresh(*runs), SPEC, departure_of(runs[0])) == []
 
 
 def test_the_parameter_that_an_edit_of_several_rules_is_about_is_varied() -> None:
