@@ -47,7 +47,7 @@ def deciding_defaults(moments: Sequence[Moment], protocol: Protocol, parameters:
     read = _read_last(moments, protocol, parameters)
     told = [name for name in asked if name in read and decides(name)][:MOST]
     return tuple(
-        f"{NAMES.get(name, name)}={getattr(parameters, name)}, the default, decides here: {docs[name]}"
+        f"{NAMES.get(name, name)}={getattr(parameters, name)}, the kit's default, decides here: {docs[name]}"
         for name in told
     )
 

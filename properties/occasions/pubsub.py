@@ -68,7 +68,7 @@ CONTROL = (IHave, IWant, Graft, Prune, IDontWant)
 
 
 def could_be_out_of_order(s: ObservedStep) -> bool:
-    """An RPC has messages and control. Floodsub has no control: there the rule says that messages are read."""
+    """An RPC has messages and control. In floodsub, without control, the rule says that messages are read."""
     if "graft" not in s.state.protocol.handlers:
         return True
     kinds = [isinstance(part, CONTROL) for part in s.received if isinstance(part, (Message, *CONTROL))]

@@ -541,6 +541,7 @@ def _root_of(told: dict[str, Any]) -> RootCause:
         also=tuple(told["also"]),
         ties=tuple(told.get("ties", ())),
         unexplained_as=tuple(told.get("unexplained_as", ("", "unexplained:withdrawn"))),
+        allowed_by=tuple(told.get("allowed_by", ())),
         suspects=frozenset(told.get("suspects", ())),
         holds_on_ours=told["holds_on_ours"],
         leaves_open=frozenset(told.get("leaves_open", ())),

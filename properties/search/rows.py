@@ -65,6 +65,9 @@ class RootCause:
     """Those of them that predict just as much and are as small; `says` tells them too."""
     unexplained_as: tuple[str, str] = ("", "unexplained:withdrawn")
     """Clause and cause, should its explanation be withdrawn."""
+    allowed_by: tuple[str, ...] = ()
+    """Of what is unexplained: readings of open sentences, by each of which the case is in order. Other runs
+    refute them."""
     suspects: frozenset[str] = frozenset()
     """Of what is unexplained: names of edits of one rule, each of which could account for the case."""
     holds_on_ours: bool | None = None

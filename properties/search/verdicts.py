@@ -93,6 +93,9 @@ def verdict_of_root(root: RootCause) -> VerdictName:
     if explained_too_late(root):
         # Its root cause may belong to another claim.
         return "undecided"
+    if root.kind == "unexplained" and root.allowed_by:
+        # What another run shows may be another fault.
+        return "undecided"
     return breach_of(root.clause)
 
 

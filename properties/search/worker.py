@@ -22,7 +22,7 @@ from quidnunc.impl.seam import AdapterError, Config, Hello, Profile
 from quidnunc.impl.seam.sidecar import end_children
 from quidnunc.model.edit import Edit, edited
 from quidnunc.model.edits.ambiguities import WIDE
-from quidnunc.model.edits.catalogue import edit_named
+from quidnunc.model.edits.catalogue import edit_named, explaining_edits
 from quidnunc.model.edits.operators.catalogue import operated
 from quidnunc.model.events import Event
 from quidnunc.model.machine import family_of, protocol_named
@@ -39,7 +39,7 @@ from quidnunc.properties.cases.finding import from_finding
 from quidnunc.properties.cases.router import config_of
 from quidnunc.properties.cases.telling import act_in_words, in_words
 from quidnunc.properties.claims.catalogue import claim_on
-from quidnunc.properties.explain.root_cause import CRASH, Finding, last_departures
+from quidnunc.properties.explain.root_cause import CRASH, Finding, accounting_edits, last_departures
 from quidnunc.properties.judge.play import (
     Opener,
     Play,
@@ -311,6 +311,11 @@ def _root(
         known, says, remark = "", PENDING_SAYS, PENDING_SAYS
     elif not found.minimised:
         says, remark = f"{says} {NOT_MINIMISED}", f"{remark} {NOT_MINIMISED}".strip()
+    allowed_by = readings_that_allow(asked, found) if kind == "unexplained" and not is_crash else ()
+    if allowed_by:
+        reading = edit_named(allowed_by[0], protocol_named(asked["protocol"])).says
+        told = f'It is in order where the text is read so: "{reading}" Other runs refute that reading.'
+        says, remark = f"{says} {told}", f"{remark} {told}".strip()
     shown = _shown(asked, found, hello, says, claim.id if claim is not None else finding.clause)
     return {
         "clause": finding.clause,
@@ -322,11 +327,21 @@ def _root(
         "also": [q.name for q in finding.quirks[1:]],
         "ties": [q.name for q in finding.ties],
         "unexplained_as": _unexplained(finding),
+        "allowed_by": list(allowed_by),
         "suspects": sorted(finding.suspects) if kind == "unexplained" else [],
         "holds_on_ours": None if found is pending else _control(asked, found),
         "leaves_open": sorted(found.leaves_open),
         "minimised": found.minimised,
     }
+
+
+def readings_that_allow(asked: Mapping[str, Any], found: ReplayableFinding) -> tuple[str, ...]:
+    """Readings by each of which the case is in order, but for those that allow much."""
+    spec = protocol_named(asked["protocol"])
+    readings = [e for e in explaining_edits(spec) if e.kind == "reading" and e.name not in WIDE]
+    built = edited(spec, [edit_named(name, spec) for name in found.in_force])
+    allowing = accounting_edits(found.finding.moments, built, found.parameters, spec, readings)
+    return tuple(edit.name for edit in allowing)
 
 
 PENDING_SAYS = "The search ended before this departure was replayed."

@@ -86,7 +86,7 @@ def with_tally(r: Router, peer: Peer, topic: str, tally: TopicTally) -> Router:
 
 
 def is_noted(r: Router, peer: Peer) -> bool:
-    """Whether there surely are counters of `peer`: it is connected, or has been gone for less than RetainScore.
+    """Whether there surely are counters of `peer`: it is here, or has been gone for less than RetainScore.
 
     A verdict may come later. Whether it counts then is not said.
     """

@@ -291,7 +291,7 @@ def test_an_issue_is_without_the_names_of_the_kit() -> None:
     """But for the case, which a replay needs."""
     for path in sorted((CASES / "routers").rglob("*.case")):
         told = issue_of(load(path)).partition("With quidnunc: ")[0].partition("Save this as `finding")[0]
-        for kit in ("as built", "the default, decides", "the driver lifts", "No single edit", "quirk"):
+        for kit in ("as built", "default, decides", "the driver lifts", "No single edit", "quirk"):
             assert kit not in told, (path, kit)
         heading = told.partition("\n")[0]
         assert not [each for each in re.findall(r"\((\S+/\S+)\)", heading) if each in clauses()], heading

@@ -81,7 +81,7 @@ def test_a_default_on_which_the_last_step_turns_is_told_and_no_other() -> None:
     start = (Join("t1"), Connect(many, outbound=True), Receive(many, (Graft("t1"),)))
     crowded = play([*start, Advance(500)], ModelSubject(rules, Parameters()), SPEC, Parameters())
     (line,) = deciding_defaults(crowded.moments, SPEC, Parameters())
-    assert line.startswith("D_high=12, the default, decides here: ")
+    assert line.startswith("D_high=12, the kit's default, decides here: ")
     given = Parameters(d_high=12, d_low=4)
     assert deciding_defaults(crowded.moments, SPEC, given) == (line,)
     larger = Parameters(d_high=13)

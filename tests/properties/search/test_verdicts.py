@@ -43,6 +43,14 @@ def root(clause: str = MUST, quirk: str = "refusal-does-not-extend", kind: str =
     return RootCause(clause, quirk, kind, "It says.", case)
 
 
+def test_what_a_reading_allows_in_one_run_and_not_in_others_is_undecided() -> None:
+    """Mutant: another fault of the router refutes the reading, and what the reading allows fails."""
+    plain = root(quirk="unexplained:missing", kind="unexplained")
+    assert verdict_of_root(plain) == "fails"
+    assert verdict_of_root(evolve(plain, allowed_by=("zero-backoff-is-none",))) == "undecided"
+    assert ended(campaign(evolve(plain, allowed_by=("zero-backoff-is-none",)))) == 3
+
+
 def campaign(*roots: RootCause, everything: bool = True) -> Campaign:
     """Of gossipsub-1.2, in which every claim applied once unless said otherwise."""
     made = Campaign("gossipsub-1.2", "ours", 0, version="1", runs=3)
