@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -22,6 +23,8 @@ from quidnunc.pipeline.trace.shapes import INT64, TraceError
 
 COLUMNS = (TABLE_COLUMN.decode(), "col2_peer", "msg_uuid", "t_recv_ns")
 MAX_LINE_CHARACTERS = 4096
+_NO_TEXT = re.compile("[\ud800-\udfff]")
+"""What a byte is read as that is no UTF-8: no text in UTF-8 has it."""
 
 
 @mutable
@@ -44,6 +47,8 @@ class Deliveries:
             try:
                 rows = csv.DictReader(self._lines(plain))
                 lacking = [c for c in COLUMNS if c not in (rows.fieldnames or ())]
+                if lacking and self.bad:
+                    raise TraceError(f"{self.file}: its header cannot be read: {self.bad.pop().problem}")
                 if lacking and (damage := damage_of(plain)):
                     raise TraceError(f"{self.file}: its header cannot be read: {damage.problem}")
                 if lacking:
@@ -98,7 +103,7 @@ class Deliveries:
     def _lines(self, plain: BinaryIO) -> Iterator[str]:
         """The lines of the table, a blank one in place of one that is too long."""
         number = 0
-        stream = io.TextIOWrapper(plain, encoding="utf-8-sig", errors="replace", newline="")
+        stream = io.TextIOWrapper(plain, encoding="utf-8-sig", errors="surrogateescape", newline="")
         while line := stream.readline(MAX_LINE_CHARACTERS + 1):
             number += 1
             if len(line) > MAX_LINE_CHARACTERS:
@@ -108,12 +113,17 @@ class Deliveries:
                     lost += len(line)
                 self._reject(number, f"a line of more than {MAX_LINE_CHARACTERS} characters", lost)
                 line = "\n"
-            self._unended = 0 if line.endswith("\n") else len(line.encode())
+            size = len(line.encode(errors="surrogateescape"))
+            self._unended = 0 if line.endswith(("\n", "\r")) else size
             if self._unended and damage_of(plain):
                 # Half of a number is another number.
                 return
-            if line.count('"') % 2:
+            if _NO_TEXT.search(line):
+                # Characters in place of the bytes would make one peer of several.
+                self._reject(number, "not UTF-8")
+                line = "\n"
+            elif line.count('"') % 2:
                 # It would take the rows that follow into one field, up to the next quote.
-                self._reject(number, "a quote that is not closed in its row", len(line.encode()))
+                self._reject(number, "a quote that is not closed in its row", size)
                 line = "\n"
             yield line

@@ -56,6 +56,18 @@ def test_a_quote_that_is_not_closed_costs_its_row_alone(tmp_path: Path) -> None:
     assert "a quote that is not closed in its row" in str(reading.bad[0])
 
 
+def test_a_row_that_is_not_utf_8_is_bad(tmp_path: Path) -> None:
+    """Mutant: what stands in place of the bytes makes one peer of three, and `deliver.once` fails."""
+    path = tmp_path / "deliveries.csv"
+    path.write_bytes((HEAD + "".join(f"n,{c},{c},ä,m,1,1,1\n" for c in "äöü")).encode("latin-1") + ROWS.encode())
+    reading = Deliveries(path)
+    assert len(list(reading)) == 4
+    assert [(b.position, b.problem, b.lost) for b in reading.bad] == [(n, "not UTF-8", 0) for n in (2, 3, 4)]
+    path.write_bytes((HEAD.replace("seq", "größe") + ROWS).encode("latin-1"))
+    with pytest.raises(TraceError, match="header cannot be read: not UTF-8"):
+        list(Deliveries(path))
+
+
 def test_a_column_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     """Mutant: the second one counts in silence."""
     path = tmp_path / "deliveries.csv"
