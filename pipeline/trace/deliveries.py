@@ -19,7 +19,7 @@ from attrs import field, mutable
 from quidnunc.pipeline.trace.carriers import TABLE_COLUMN, damage_of, not_believed, open_plain
 from quidnunc.pipeline.trace.events import DeliverMessage, PublishMessage, TraceEvent
 from quidnunc.pipeline.trace.files import MAX_BAD_KEPT, BadRecord
-from quidnunc.pipeline.trace.shapes import INT64, TraceError
+from quidnunc.pipeline.trace.shapes import CUT_OFF, INT64, TraceError
 
 COLUMNS = (TABLE_COLUMN.decode(), "col2_peer", "msg_uuid", "t_recv_ns")
 MAX_LINE_CHARACTERS = 4096
@@ -78,6 +78,11 @@ class Deliveries:
         if not at.isdecimal() or int(at) >= INT64:
             self._reject(line, f"t_recv_ns is no time in ns from 0 to 2^63 - 1: {at[:40]!r}")
             return
+        if self._unended and next(reversed(row)) in COLUMNS:
+            self._reject(
+                line, f"{CUT_OFF}: the last line has no end, and what it ends in may go on", self._unended
+            )
+            return
         observer, name, at_ns = peer.encode(), message.encode(), int(at)
         if peer == sender:
             yield TraceEvent(PublishMessage(message_id=name), observer, at_ns)
@@ -91,7 +96,7 @@ class Deliveries:
         of = sum(name is not None for name in row)
         said = f"{own} fields, where the header has {of}"
         if self._unended:
-            self._reject(line, f"cut off: the last row has {said}", self._unended)
+            self._reject(line, f"{CUT_OFF}: the last row has {said}", self._unended)
         else:
             self._reject(line, f"a row of {said}")
 

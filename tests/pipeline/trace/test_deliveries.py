@@ -59,7 +59,9 @@ def test_a_quote_that_is_not_closed_costs_its_row_alone(tmp_path: Path) -> None:
 def test_a_row_that_is_not_utf_8_is_bad(tmp_path: Path) -> None:
     """Mutant: what stands in place of the bytes makes one peer of three, and `deliver.once` fails."""
     path = tmp_path / "deliveries.csv"
-    path.write_bytes((HEAD + "".join(f"n,{c},{c},ä,m,1,1,1\n" for c in "äöü")).encode("latin-1") + ROWS.encode())
+    path.write_bytes(
+        (HEAD + "".join(f"n,{c},{c},ä,m,1,1,1\n" for c in "äöü")).encode("latin-1") + ROWS.encode()
+    )
     reading = Deliveries(path)
     assert len(list(reading)) == 4
     assert [(b.position, b.problem, b.lost) for b in reading.bad] == [(n, "not UTF-8", 0) for n in (2, 3, 4)]
@@ -104,7 +106,22 @@ def test_a_table_that_is_cut_off_in_a_row_has_lost_it(tmp_path: Path, left: str)
     (bad,) = reading.bad
     assert bad.lost == len(left) and "cut off" in bad.problem
     path.write_text(HEAD + ROWS.rstrip("\n"))
-    assert len(list(Deliveries(path))) == 4, "the last line need not have an end"
+    assert len(list(Deliveries(path))) == 4, (
+        "the last line need not have an end: seq tells where the time ends"
+    )
+
+
+def test_a_last_time_without_an_end_may_be_another(tmp_path: Path) -> None:
+    """Mutant: a table that is cut off in its last number is whole, and that number is a tenth."""
+    path, rows = tmp_path / "deliveries.csv", "A,A,m,1000000\nB,A,m,3000000\n"
+    path.write_text("col1_peer,col2_peer,msg_uuid,t_recv_ns\n" + rows[:-2])
+    reading = Deliveries(path)
+    assert [e.at_ns for e in reading] == [1_000_000] * 2
+    (bad,) = reading.bad
+    assert (bad.position, bad.lost, bad.is_cut) == (3, len("B,A,m,300000"), True)
+    assert "cut off: the last line has no end" in bad.problem
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r") + b"\r")
+    assert len(list(Deliveries(path))) == 3, "a line may end as they did on old machines"
 
 
 def test_a_table_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
