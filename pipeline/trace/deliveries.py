@@ -45,7 +45,8 @@ class Deliveries:
         with self.file.open("rb") as raw:
             plain = open_plain(raw)
             try:
-                rows = csv.DictReader(self._lines(plain))
+                rows = csv.DictReader(self._lines(plain), skipinitialspace=True)
+                rows.fieldnames = [name.strip() for name in rows.fieldnames or ()]
                 lacking = [c for c in COLUMNS if c not in (rows.fieldnames or ())]
                 if lacking and self.bad:
                     raise TraceError(f"{self.file}: its header cannot be read: {self.bad.pop().problem}")
@@ -71,8 +72,10 @@ class Deliveries:
         if None in row or None in row.values():
             self._reject_width(row, line)
             return
-        peer, sender, message, at = (row[c] or "" for c in COLUMNS)
-        if empty := [c for c in COLUMNS if not row[c]]:
+        # Who writes a blank behind a comma does not name another peer.
+        values = [(row[c] or "").strip() for c in COLUMNS]
+        peer, sender, message, at = values
+        if empty := [c for c, value in zip(COLUMNS, values, strict=True) if not value]:
             self._reject(line, f"a row without {', '.join(empty)}")
             return
         if not at.isdecimal() or int(at) >= INT64:

@@ -70,6 +70,19 @@ def test_a_row_that_is_not_utf_8_is_bad(tmp_path: Path) -> None:
         list(Deliveries(path))
 
 
+def test_white_space_around_a_field_is_no_part_of_it(tmp_path: Path) -> None:
+    """Mutant: ` B` and `B` are two peers, and nobody is told."""
+    path = tmp_path / "deliveries.csv"
+    path.write_text((HEAD + ROWS).replace(",", ", ").replace("\n", "\t\n"))
+    reading, plain = Deliveries(path), tmp_path / "plain.csv"
+    plain.write_text(HEAD + ROWS)
+    assert list(reading) == list(Deliveries(plain)) and not reading.bad
+    path.write_text(HEAD + 'n0,A,A, "A, 1",m,1,1000000,1\nn0,A, ,A,m,1,1,1\n')
+    (event,) = reading
+    assert isinstance(event.body, DeliverMessage) and event.body.received_from == b"A, 1"
+    assert "a row without col1_peer" in str(reading.bad[0])
+
+
 def test_a_column_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     """Mutant: the second one counts in silence."""
     path = tmp_path / "deliveries.csv"
