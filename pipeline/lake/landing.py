@@ -110,7 +110,7 @@ def _of_hermes(line: bytes) -> bool:
     """Hermes writes `Type` where go writes `type`; its first line may be longer than what was looked at."""
     try:
         plain = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return line.startswith(b'{"Type"')
     return isinstance(plain, dict) and "Type" in plain and "type" not in plain
 

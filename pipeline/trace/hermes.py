@@ -86,8 +86,10 @@ class HermesLines:
     def _event(self, line: bytes) -> TraceEvent | None:
         try:
             plain = json.loads(line)
-        except (ValueError, RecursionError):
+        except ValueError:
             raise TraceError("not JSON") from None
+        except RecursionError:
+            raise TraceError("not JSON that is read here: nested too deep") from None
         if not isinstance(plain, dict):
             raise TraceError("expected an object")
         kind, data = _text(plain, "Type"), plain.get("Data")

@@ -57,7 +57,7 @@ def _events_counted(summary: Path) -> int | None:
         if summary.stat().st_size > MAX_SUMMARY_BYTES:
             return None
         counted = json.loads(summary.read_bytes())["outcome"]["events"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, RecursionError, KeyError, TypeError):
         return None
     return counted if isinstance(counted, int) else None
 

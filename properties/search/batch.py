@@ -224,7 +224,7 @@ def _told(process: Process, note: Callable[[Mapping[str, Any]], None]) -> tuple[
             break
         try:
             told = told | json.loads(line)
-        except (ValueError, TypeError):
+        except (ValueError, RecursionError, TypeError):
             said = line[:200].decode(errors="replace")
             return told, f"the worker's answer is not JSON: {said!r}; does the router write to its stdout?"
         note(told)

@@ -126,7 +126,7 @@ def _described(number: int, line: str | None, wanted: GoldRequest) -> dict[str, 
     event = json.loads(line)["run"] if line else {}
     try:
         manifest = json.loads(event.get("manifest") or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         manifest = {}
     said = manifest if isinstance(manifest, dict) else {}
     return {

@@ -118,6 +118,17 @@ def test_a_file_is_read_again_only_if_size_or_time_changed(
         find([tmp_path / "land"], RunFolder(tmp_path / "run"))
 
 
+@pytest.mark.parametrize("field", ["type", "Type"])
+def test_a_first_line_that_is_nested_too_deep_costs_its_file_alone(tmp_path: Path, field: str) -> None:
+    """Mutant: looking for Hermes's lines ends the whole ingest with a RecursionError."""
+    beat(1, tmp_path / "land" / "a.jsonl")
+    (tmp_path / "land" / "b.jsonl").write_text(f'{{"{field}":0,"a":' + "[" * 1200 + "]" * 1200 + "}\n")
+    silver_of(tmp_path / "land", tmp_path / "run", SourceOptions(buckets=1))
+    manifest = manifest_of(RunFolder(tmp_path / "run"))
+    assert (manifest["records"], manifest["bad_records"]) == (1, 1)
+    assert "nested too deep" in str(manifest["files"])
+
+
 def test_what_was_left_out_elsewhere_stays_said(tmp_path: Path) -> None:
     for name in ("one", "two"):
         beat(ord(name[0]), tmp_path / name / "a.jsonl")

@@ -75,6 +75,15 @@ def test_a_whole_trace_is_judged_with_its_summary_and_without(tmp_path: Path) ->
         demand_whole(reading)
 
 
+def test_a_summary_that_is_nested_too_deep_counts_nothing(tmp_path: Path) -> None:
+    """Mutant: it ends the check with a RecursionError."""
+    write_run(scenario(**SMALL), tmp_path / "run")
+    (tmp_path / "run" / "summary.json").write_text("[" * 5000 + "]" * 5000)
+    reading = read_trace(tmp_path / "run" / "trace.jsonl.gz")
+    assert check_network(reading)
+    demand_whole(reading)
+
+
 def test_what_did_not_happen_is_inconclusive() -> None:
     (report,) = judged(run(**SMALL)[1]).values()
     by_claim = {v.claim.id: v for v in report.verdicts()}

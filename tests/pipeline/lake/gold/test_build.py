@@ -11,14 +11,16 @@ from typing import Any
 import pytest
 
 from quidnunc.pipeline.lake.gold.build import CLAIMS_FILE, METRICS_FILE, gold_of
-from quidnunc.pipeline.lake.ingest import gold_wanted
+from quidnunc.pipeline.lake.ingest import SourceOptions, gold_wanted
 from quidnunc.pipeline.lake.run_folder import RunFolder
+from quidnunc.pipeline.trace.events import HeartbeatEvent, RunStart, TraceEvent
 from tests.conftest import Command, Ran
 
 parquet = pytest.importorskip("pyarrow.parquet", reason="pip install 'quidnunc[spark]'")
 from quidnunc.pipeline.lake.gold.witness import VIOLATIONS, VIOLATIONS_JSON
 from tests.helpers.duck import Duck
 from tests.helpers.networks import SAID, Landing, land, silver_of
+from tests.helpers.trace_files import write_trace
 
 TABLES = (
     *(
@@ -49,6 +51,14 @@ def test_ingest_gives_what_duckdb_does_and_the_commands_tell_it(
     as_duckdb_has_it(landing, root, tmp_path, ran)
     told_of_the_run(quidnunc, root, landing)
     wrong_usage_is_said(quidnunc, root, landing, tmp_path)
+
+
+def test_a_manifest_that_is_nested_too_deep_says_nothing(tmp_path: Path) -> None:
+    """Mutant: one event of a stranger's trace ends the making of gold with a RecursionError."""
+    start = TraceEvent(RunStart(name="deep", manifest="[" * 5000 + "]" * 5000), None, 1)
+    write_trace([start, TraceEvent(HeartbeatEvent(), b"p", 2)], tmp_path / "land" / "a.jsonl", "json")
+    silver = silver_of(tmp_path / "land", tmp_path / "run", SourceOptions(buckets=1))
+    assert len(gold_of(Duck(silver), gold_wanted(RunFolder(tmp_path / "run"))).metrics) == 1
 
 
 def as_duckdb_has_it(landing: Landing, root: Path, tmp_path: Path, ran: Ran) -> None:
