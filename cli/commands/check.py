@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
     names = _validated(options)
     expected = _expected(options, names)
     before = _cases_before(expected, options)
-    campaigns, paths, interrupted = [], {}, 0
+    campaigns, paths, interrupted, unwritten = [], {}, 0, list[str]()
     dialects: dict[str, tuple[DialectAnswer, ...] | None] = {}
     for name in names:
         limit = _limit(options, started)
@@ -99,12 +99,11 @@ def run(options: argparse.Namespace) -> int:
         folder = name if len(names) > 1 else ""
         whole = not (interrupted or campaign.broken)
         until = limit if whole else TimeLimit(file_s=0)
-        paths[name] = _write_cases(campaign, options, folder, before, until)
+        paths[name] = _write_cases(campaign, options, folder, before, until, unwritten)
         started = time.monotonic()
         dialects[name] = _dialect(campaign, options) if options.dialect and whole else None
         if not options.json:
-            verdicts = verdicts_of(campaign, options.claims)
-            print_report(campaign, verdicts, paths[name], options)
+            print_report(campaign, verdicts_of(campaign, options.claims), paths[name], options)
             if dialects[name] is not None:
                 print_dialect(dialects[name] or (), documented=options.documented)
             print()
@@ -132,7 +131,15 @@ def run(options: argparse.Namespace) -> int:
     _write_files(reports, options, code)
     if interrupted:
         print("quidnunc: interrupted", file=sys.stderr)
+    _demand_written(unwritten)
     return code
+
+
+def _demand_written(unwritten: Sequence[str]) -> None:
+    """Raises OSError that names the first of the cases that could not be written."""
+    if unwritten:
+        more = len(unwritten) - 1
+        raise OSError(unwritten[0] + (f", nor can {count(more, 'more case')}" if more else ""))
 
 
 def _expected(options: argparse.Namespace, names: Sequence[str]) -> tuple[Expectation, ...]:
@@ -403,11 +410,13 @@ def _write_cases(
     folder: str,
     before: Mapping[str, Case],
     until: TimeLimit,
+    unwritten: list[str],
 ) -> dict[RootKey, str]:
     """Case files of what was found, by root, each with how often it departs in `REPEATS` replays.
 
     Once `until` is over, cases are not replayed any more. The events of a crash go to --private alone, and
-    are not replayed. `before`: see `_free_path`.
+    are not replayed. `before`: see `_free_path`. `unwritten` is told which cannot be written: they do not
+    cost the report.
     """
     from quidnunc.properties.search.worker import opener_of
 
@@ -423,13 +432,13 @@ def _write_cases(
         # A name says nothing of a crash: an expectations file that is committed may hold it.
         cause = f"crash.{crash_mark(root)}" if is_crash(root) else root.quirk.replace(":", ".")
         path = _free_path(into / folder / f"{root.clause.replace('/', '.')}.{cause}.case", root.case, kept)
-        path.parent.mkdir(parents=True, exist_ok=True)
         case = evolve(root.case, found_by=found_by, control=control_of(root))
-        path.write_text(render(case), encoding="utf-8")
+        if not _is_written(path, case, unwritten):
+            continue
         written[key] = str(path)
         if key in campaign.roots and not is_crash(root) and not until.filing_is_over():
             case = evolve(case, reproduced=repeated(case, opener_of(options.against), REPEATS))
-            path.write_text(render(case), encoding="utf-8")
+            _is_written(path, case, unwritten)
         of = campaign.roots if key in campaign.roots else campaign.pending
         of[key] = evolve(root, case=case)
     if options.cases is not None and not options.expect:
@@ -438,6 +447,21 @@ def _write_cases(
             left = f"{count(len(others), 'case')} that this run did not write: {', '.join(sorted(others))}"
             print(f"warning: {options.cases / folder} holds {left}; delete what is old", file=sys.stderr)
     return written
+
+
+def _is_written(path: Path, case: Case, unwritten: list[str]) -> bool:
+    """Whether the case is in its file now. Where it cannot be, what was there stays."""
+    part = path.with_name(f"{path.name}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(render(case), encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink()
+        unwritten.append(f"{path} cannot be written: {error.strerror or error}")
+        return False
+    return True
 
 
 def _free_path(path: Path, case: Case, kept: Mapping[Path, Case]) -> Path:

@@ -21,6 +21,7 @@ from quidnunc.properties.cases.file import load
 from quidnunc.properties.search.batch import BatchRequest, Workers, run_batch
 from quidnunc.properties.search.campaign import Campaign, merge
 from quidnunc.properties.search.verdicts import compare, verdict_of_root
+from tests.conftest import Command
 from tests.helpers.interrupts import hear_interrupts
 
 SLOW = """
@@ -260,3 +261,23 @@ def test_a_suite_says_what_is_left_to_explain(runs: int, waiting: int, said: str
     """Mutant: it stands at its last case while the departures are explained."""
     campaign = Campaign("dog", "ours", 0, runs=runs, left_out=["a case"], open_cases=waiting)
     assert how_far(campaign, 10) == said
+
+
+def test_a_full_disk_costs_the_case_and_not_the_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quidnunc: Command
+) -> None:
+    """Mutant: stdout is empty, a case of zero bytes stays, and the message names no file."""
+    write = Path.write_text
+
+    def full(path: Path, text: str, **how: Any) -> int:
+        if ".case" not in path.name:
+            return write(path, text, **how)
+        path.touch()
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    cases = tmp_path / "cases"
+    ran = quidnunc("check", "gossipsub-1.2", "--against=ours:echo", "--runs=1", "--cases", cases, "--json")
+    assert ran.code == 4
+    assert f"quidnunc check: {cases}/" in ran.err and "cannot be written: No space left" in ran.err
+    assert ran.data["schema"] and not [*cases.iterdir()]
