@@ -138,15 +138,15 @@ def _observed(tried: ReplayAttempt) -> bool:
 def _cases(options: argparse.Namespace) -> tuple[list[Case], list[str]]:
     """Every case that is asked for, and what is wrong with each path that is none. Raises UsageError where an
     option does not go with a case."""
-    paths: list[Path] = []
+    paths: list[tuple[Path, Path | None]] = []
     errors: list[str] = []
     for path in options.paths:
         if path.is_dir():
             inside = sorted(path.rglob("*.case"))
             errors += [] if inside else [f"{path} contains no .case file"]
-            paths += inside
+            paths += ((each, path) for each in inside)
         elif path.exists():
-            paths.append(path)
+            paths.append((path, None))
         else:
             errors.append(
                 f"{path} does not exist{near_file(path)}; `quidnunc check ... --cases DIR` writes cases"
@@ -154,9 +154,9 @@ def _cases(options: argparse.Namespace) -> tuple[list[Case], list[str]]:
     if options.protocol:
         checked_protocol(options.protocol)
     cases: list[Case] = []
-    for path in paths:
+    for path, folder in paths:
         try:
-            case = load(path)
+            case = load(path, folder)
             # What was off in one profile says nothing about another.
             cases.append(evolve(case, profile=options.profile, without=()) if options.profile else case)
         except CaseError as error:

@@ -239,9 +239,14 @@ def _values(case: Case) -> dict[str, str]:
 # -- reading ------------------------------------------------------------------------------------------------
 
 
-def load(path: str | Path) -> Case:
-    """The case in a file. Raises CaseError that names the file, the line and what was expected there."""
+def load(path: str | Path, within: Path | None = None) -> Case:
+    """The case in a file. Raises CaseError that names the file, the line and what was expected there.
+
+    `within`: the folder in which it was found, which may be a stranger's: a link out of it is refused.
+    """
     file = Path(path)
+    if within is not None and not file.resolve().is_relative_to(within.resolve()):
+        raise CaseError(f"{path}: a link out of {within}: name what it leads to as a path of its own")
     try:
         data = read_bounded(file, MAX_BYTES)
         text = data.decode("utf-8").removeprefix(BYTE_ORDER_MARK)

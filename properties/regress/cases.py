@@ -69,7 +69,7 @@ def committed_outcomes(
         raise CaseError(
             f"{folder}: expected at most {MAX_CASES} cases, got {len(paths)}; name a folder in it"
         )
-    cases = [load(path) for path in paths]
+    cases = [load(path, folder) for path in paths]
     meant = [case for case in cases if {old.base, new.base}.intersection(case.protocols)]
     changed: list[CaseOutcome] = []
     left_out: list[SkippedCase] = []

@@ -161,7 +161,7 @@ def cases_in(path: Path) -> list[Case]:
     inside = sorted(path.rglob("*.case"))
     if not inside:
         raise UsageError(f"{path} contains no .case file")
-    return [*map(load, inside)]
+    return [load(each, path) for each in inside]
 
 
 def _json_in(path: Path) -> Any:

@@ -193,6 +193,29 @@ def test_a_bad_file_costs_the_others_nothing(quidnunc: Command, case: Path) -> N
     assert (len(data["replays"]), len(data["errors"])) == (1, 2)
 
 
+def test_a_folder_leads_nowhere_else(quidnunc: Command, case: Path, tmp_path: Path) -> None:
+    """What a link leads to out of it is neither read nor written; named, it is replayed."""
+    folder, text = tmp_path / "theirs", case.read_text(encoding="utf-8").replace("  A>B: subscribe t\n", "")
+    folder.mkdir()
+    (folder / "inside.case").write_text(case.read_text(encoding="utf-8"), encoding="utf-8")
+    outside = tmp_path / "outside.case"
+    outside.write_text(text, encoding="utf-8")
+    (folder / "link.case").symlink_to("../outside.case")
+    (folder / "passwd.case").symlink_to("/etc/passwd")
+    (folder / "again.case").symlink_to("inside.case")
+    for options in ((), ("--rewrite",)):
+        ran = quidnunc("replay", folder, *options, "--json")
+        assert ran.code == 2 and "root:" not in ran.err and len(ran.data["replays"]) == 2
+        for name in ("link.case", "passwd.case"):
+            assert f"{folder / name}: a link out of {folder}" in ran.err
+    assert outside.read_text(encoding="utf-8") == text
+    ran = quidnunc("report", folder, "-o", tmp_path / "page.html")
+    assert ran.code == 2 and "a link out of" in ran.err
+    (folder / "passwd.case").unlink()
+    quidnunc("replay", folder / "link.case", "--rewrite")
+    assert outside.read_text(encoding="utf-8") != text
+
+
 def test_a_path_without_a_case_costs_the_others_nothing(quidnunc: Command, case: Path) -> None:
     (case.parent / "empty").mkdir()
     ran = quidnunc("replay", case.parent / "empty", case.parent / "no.case", case)
