@@ -14,7 +14,7 @@ from quidnunc.arguments import checked_protocol, hello_from, protocols_spoken
 from quidnunc.impl.seam import CAPABILITIES, Hello, Profile
 from quidnunc.model.errors import SpecError
 from quidnunc.model.machine import PROTOCOLS, protocol_named
-from quidnunc.output import UsageError, count, print_json, table
+from quidnunc.output import UsageError, count, print_json, show, table
 from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.fitting import fitted_parameters
 from quidnunc.properties.cases.router import replay_router
@@ -188,7 +188,7 @@ def control_of(
 
 def _print(examined: Sequence[DriverExamination], options: argparse.Namespace) -> None:
     first = examined[0].hello
-    print(f"doctor of {options.router}: {first.name} {first.version}")
+    show(f"doctor of {options.router}: {first.name} {first.version}")
     for each in examined:
         hello = each.hello
         print(
@@ -202,7 +202,7 @@ def _print(examined: Sequence[DriverExamination], options: argparse.Namespace) -
         for name, value in sorted(dict(hello.fixed).items()):
             print(f"  sets {name} to {value:g}; other values are not checked")
         for what in hello.switched:
-            print(f"  {what}")
+            show(f"  {what}")
         rows = [
             (c.claim.id, ground_of(*c.clauses), c.state, len(c.cases), c.reason or "-") for c in each.controls
         ]

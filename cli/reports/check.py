@@ -9,7 +9,7 @@ from typing import Any
 
 from quidnunc import __version__
 from quidnunc.model.profiles import PROFILES
-from quidnunc.output import count, fields_of, table
+from quidnunc.output import count, fields_of, show, table
 from quidnunc.properties.cases.case import Control, events_of, replay_command
 from quidnunc.properties.cases.file import render
 from quidnunc.properties.documents.clauses import Clause, documents, load
@@ -45,7 +45,7 @@ def print_report(
     `paths`: root -> its case file.
     """
     what = "the suite, " if options.suite else ""
-    print(
+    show(
         f"{campaign.protocol} against {campaign.against} {campaign.version}{_as(campaign)}: {what}"
         f"{count(campaign.runs, 'run')}, {count(campaign.steps, 'step')} in {campaign.seconds:.0f} s"
     )

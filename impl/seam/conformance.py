@@ -35,7 +35,7 @@ def check_known(given: Iterable[object], known: Collection[str], what: str) -> N
 
 
 def checked_hello(hello: Hello, config: Config) -> Hello:
-    """`hello`, the answer to an init of `config`.
+    """`hello`, the answer to an init of `config`, with names that can be shown on a line.
 
     Raises AdapterError for a capability that there is not, and for a name or value in `fixed` that no
     parameter of this protocol can have.
@@ -47,7 +47,18 @@ def checked_hello(hello: Hello, config: Config) -> Hello:
     for name, value in hello.fixed.items():
         if wrong := _no_value(numbers[name], value):
             raise AdapterError(f"hello.fixed.{name}: {wrong}, got {value!r}")
-    return hello
+    shown = attrs.evolve(
+        hello,
+        name=_on_a_line(hello.name),
+        version=_on_a_line(hello.version),
+        protocols=tuple(map(_on_a_line, hello.protocols)),
+    )
+    return hello if shown == hello else shown
+
+
+def _on_a_line(text: str) -> str:
+    """A text with what a terminal obeys escaped, and with no end of a line."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _no_value(default: object, value: object) -> str:

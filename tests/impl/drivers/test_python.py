@@ -264,6 +264,14 @@ def test_the_hello_names_what_there_is() -> None:
     assert checked_hello(fine, CONFIG) is fine
 
 
+def test_what_a_hello_says_is_shown_on_one_line() -> None:
+    """Mutant: a line of its own is a command to who keeps the log."""
+    loud = Hello(name="x\x1b[2J", version="1\n::error::x", protocols=("a\nb", "é"))
+    shown = checked_hello(loud, CONFIG)
+    assert (shown.name, shown.version) == (r"x\x1b[2J", r"1\n::error::x")
+    assert shown.protocols == (r"a\nb", "é")
+
+
 @pytest.mark.parametrize(
     ("fixed", "says"),
     [
