@@ -117,6 +117,13 @@ def _option_names(command: str) -> list[str]:
     return [word for action in parser._actions for word in action.option_strings]
 
 
+def _may_run_python(words: Sequence[str]) -> bool:
+    """Whether a router of the user's may run in this process. Who plays by hand sees what it writes, and can
+    edit lines only where stdout is descriptor 1."""
+    named = any("python:" in word or word == "--allow-exec" for word in words)
+    return named and words[0] != "play"
+
+
 class TermSignal(KeyboardInterrupt):
     """SIGTERM. Once a plain KeyboardInterrupt has passed through `exec`, as in an import that makes classes,
     Python ends a module's run by SIGINT, whatever the exit status was to be."""
@@ -134,7 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     if arguments is None:
         fix_hash_seed()
-        go_on_without_reader()
+        go_on_without_reader(aside=_may_run_python(sys.argv[1:]))
         signal.signal(signal.SIGTERM, _interrupt)
     started = process_started() if arguments is None else time.monotonic()
     try:

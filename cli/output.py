@@ -70,11 +70,17 @@ class PatientOutput:
     def close(self) -> None: ...
 
 
-def go_on_without_reader() -> None:
-    """Let a command whose output is closed, as `| head -1` closes it, come to its own exit status."""
+def go_on_without_reader(*, aside: bool = False) -> None:
+    """Let a command whose output is closed, as `| head -1` closes it, come to its own exit status. Where a
+    router of the user's runs in this process, what it writes to descriptor 1 goes to stderr: `aside`."""
     old = sys.stdout
     if isinstance(old, io.TextIOWrapper):
-        raw: Any = PatientOutput(old.fileno())
+        number = old.fileno()
+        if aside and number == 1:
+            from quidnunc.impl.seam.own_stdout import stdout_aside
+
+            number = stdout_aside()
+        raw: Any = PatientOutput(number)
         sys.stdout = io.TextIOWrapper(
             io.BufferedWriter(raw), old.encoding, old.errors, line_buffering=old.line_buffering
         )

@@ -10,11 +10,13 @@ python:MODULE:FACTORY.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from typing import BinaryIO
 
 from quidnunc.impl.seam import AdapterError, Config, Driver
+from quidnunc.impl.seam.own_stdout import stdout_aside
 from quidnunc.impl.seam.requests import REQUESTS
 from quidnunc.impl.seam.sidecar_json import LINE_BYTES_MAX, config_of, hello_json, reply_json
 
@@ -77,10 +79,10 @@ def main(arguments: list[str]) -> int:
         return 2
     from quidnunc.impl.routers import open_router
 
-    lines, answers = sys.stdin.buffer, sys.stdout.buffer
-    # What a router prints must not end up between two answers.
+    # What a router prints, or writes below Python, must not end up between two answers.
     sys.stdout = sys.stderr
-    serve(lambda config: open_router(arguments[0], config), lines, answers)
+    with os.fdopen(stdout_aside(), "wb") as answers:
+        serve(lambda config: open_router(arguments[0], config), sys.stdin.buffer, answers)
     return 0
 
 

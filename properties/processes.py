@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 INTERRUPTS = frozenset({signal.SIGINT, signal.SIGTERM})
@@ -62,8 +62,10 @@ def _with_parent() -> None:
     assert parent is not None
 
     def end_at_once() -> None:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            # A router may have closed it.
+            with suppress(ValueError, OSError):
+                stream.flush()
         end(0)
 
     # What registers later is called first. To free what a process holds takes it up to a second.

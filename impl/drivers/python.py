@@ -14,7 +14,10 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
+from types import FrameType
 from typing import Any, NoReturn, cast
+
+from attrs import frozen
 
 from quidnunc.impl.seam import AdapterError, Config, Delivery, Driver, Hello, PartialCall, Reply
 from quidnunc.impl.seam.conformance import DriverClock, check_peers, checked_hello
@@ -26,8 +29,17 @@ ERROR_CHARACTERS = 500
 TIMEOUT_S = 60.0
 """A request that takes longer is given up, as one to a process is."""
 
-RAISED = (Exception, SystemExit)
-"""What a module may raise. Whoever interrupts is a person, and no fault of the module."""
+
+@frozen
+class _Stderr:
+    """What a driver has for stdout: stderr, which it does not close."""
+
+    stream: Any
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+    def close(self) -> None: ...
 
 
 def open_python(rest: str, config: Config) -> Driver:
@@ -39,8 +51,7 @@ def open_python(rest: str, config: Config) -> Driver:
     module_name, colon, factory_name = rest.partition(":")
     if not module_name or not colon or not factory_name:
         raise ValueError(f"{spec}: write python:MODULE:FACTORY, for instance python:my_router:open_it")
-    with redirect_stdout(sys.stderr), staying():
-        module = _imported(spec, module_name)
+    module = _imported(spec, module_name)
     file = getattr(module, "__file__", None) or ""
     factory = getattr(module, factory_name, None)
     if not callable(factory):
@@ -54,14 +65,9 @@ def opened(factory: Callable[[Config], object], config: Config, spec: str, file:
     Raises AdapterError where the factory fails, or gives no Driver.
     """
     name = getattr(factory, "__name__", spec)
-    try:
-        with redirect_stdout(sys.stderr), answering(), staying():
-            driver = factory(config)
-            hello = getattr(driver, "hello", None)
-    except AdapterError:
-        raise
-    except RAISED as error:
-        raise AdapterError(f"{spec}: {name} raised {_fault(error, file)}") from error
+    with blamed(f"{spec}: {name} raised", file), answering():
+        driver = factory(config)
+        hello = getattr(driver, "hello", None)
     if hello is None:
         raise AdapterError(
             f"{spec}: {name} gave a {type(driver).__name__} without `hello`; "
@@ -123,14 +129,52 @@ class PythonDriver:
 
     def _guarded(self, name: str, request: Callable[[], Any]) -> Any:
         try:
-            with redirect_stdout(sys.stderr), answering(), staying():
+            with blamed(f"{self._spec}: at request {name}:", self._file), answering():
                 return request()
         except AdapterError:
-            # Its own words.
-            raise
-        except RAISED as error:
             self._broke = True
-            raise AdapterError(f"{self._spec}: at request {name}: {_fault(error, self._file)}") from error
+            raise
+
+
+@contextmanager
+def blamed(where: str, file: str) -> Iterator[None]:
+    """Raises AdapterError, `where` and what it was, for all that is raised inside, as long as it is no
+    interrupt: whoever interrupts is a person, and no fault of the module. What is printed goes to stderr."""
+    interrupts = list[int]()
+    shown: Any = None if sys.stderr is None else _Stderr(sys.stderr)
+    try:
+        with redirect_stdout(shown), noting_interrupts(interrupts), staying():
+            yield
+    except AdapterError:
+        # Its own words.
+        raise
+    except BaseException as error:
+        # SIGTERM has a kind of its own.
+        theirs = type(error) is KeyboardInterrupt and not interrupts
+        if isinstance(error, KeyboardInterrupt) and not theirs:
+            raise
+        raise AdapterError(f"{where} {_fault(error, file)}") from error
+
+
+@contextmanager
+def noting_interrupts(seen: list[int]) -> Iterator[None]:
+    """Adds to `seen` each SIGINT that comes while what is inside runs. Only the main thread hears of them."""
+    before = signal.getsignal(signal.SIGINT)
+    if not callable(before) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def note(number: int, frame: FrameType | None) -> None:
+        seen.append(number)
+        before(number, frame)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        # One that the module has set is its own.
+        if signal.getsignal(signal.SIGINT) is note:
+            signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
@@ -181,14 +225,13 @@ def _interrupt(number: int, frame: object) -> None:
 
 
 def _imported(spec: str, name: str) -> object:
-    try:
-        return _module(name)
-    except ImportError as error:
-        raise AdapterError(
-            f"{spec}: cannot import {name!r} ({error}); run from its folder, or install it"
-        ) from error
-    except RAISED as error:
-        raise AdapterError(f"{spec}: at import of {name!r}: {_fault(error, '')}") from error
+    with blamed(f"{spec}: at import of {name!r}:", ""):
+        try:
+            return _module(name)
+        except ImportError as error:
+            raise AdapterError(
+                f"{spec}: cannot import {name!r} ({error}); run from its folder, or install it"
+            ) from error
 
 
 def _module(name: str) -> object:

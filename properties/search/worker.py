@@ -19,6 +19,7 @@ from attrs import evolve, field, mutable
 
 from quidnunc.impl.routers import open_router
 from quidnunc.impl.seam import AdapterError, Config, Hello, Profile
+from quidnunc.impl.seam.own_stdout import stdout_aside
 from quidnunc.impl.seam.sidecar import end_children
 from quidnunc.model.edit import Edit, edited
 from quidnunc.model.edits.ambiguities import WIDE
@@ -482,9 +483,10 @@ def main() -> int:
     collect_less_often()
     stop = threading.Event()
     asked = _request(stop)
-    # What a router prints must not end up in the answer.
-    answers, sys.stdout = sys.stdout, sys.stderr
-    answer(asked, answers, stop.is_set)
+    # What a router prints, or writes below Python, must not end up in the answer.
+    sys.stdout = sys.stderr
+    with os.fdopen(stdout_aside(), "w", encoding="utf-8") as answers:
+        answer(asked, answers, stop.is_set)
     return 0
 
 

@@ -75,3 +75,31 @@ def test_no_command_writes_to_stdout_what_a_terminal_obeys(written: str, read: s
     code = f"from quidnunc.output import go_on_without_reader as g; g(); print({written!r}, end='')"
     done = subprocess.run([sys.executable, "-X", "utf8", "-c", code], capture_output=True, check=True)
     assert done.stdout.decode() == f"{read}\n"
+
+
+LOUD = """
+import os, sys
+from quidnunc.impl.ours.pubsub import open_ours
+
+class Loud:
+    def __init__(self, config):
+        self.inner = open_ours(config)
+        self.hello = self.inner.hello
+
+    def __getattr__(self, name):
+        os.write(1, b"noise")
+        sys.stdout.close()
+        sys.__stdout__.close()
+        return getattr(self.inner, name)
+"""
+
+
+@pytest.mark.parametrize("how", ["--suite", "--runs=1"])
+def test_what_a_router_in_python_writes_is_no_part_of_a_report(
+    tmp_path: Path, quidnunc_apart: Command, how: str
+) -> None:
+    """Below Python too, as what is written in C does, and whichever stdout it closes."""
+    (tmp_path / "loud.py").write_text(LOUD)
+    ran = quidnunc_apart("check", "floodsub", "--against=python:loud:Loud", how, "--json", cwd=tmp_path)
+    assert ran.code in (0, 3), ran.err
+    assert ran.data["against"] == "python:loud:Loud" and "Traceback" not in ran.err

@@ -17,7 +17,7 @@ from quidnunc.model.parameters import DogParameters, Parameters
 CONFIG = Config(protocol="floodsub", parameters=Parameters())
 
 SOURCE = """\
-import os
+import os, signal, sys
 from quidnunc.impl.seam import AdapterError, Delivery, Hello, Reply
 
 class Plain:
@@ -54,7 +54,18 @@ plain = made()
 ends_the_kit, ends_another = made(join=ends), made(join=ends_a_child)
 key_error = made(join=raising(KeyError("oops")))
 leaves = made(join=raising(SystemExit(0)))
-interrupted = made(join=raising(KeyboardInterrupt()))
+interrupts_itself = made(join=raising(KeyboardInterrupt()))
+def interrupt(self, topic):
+    os.kill(os.getpid(), signal.SIGINT)
+    while True:
+        pass
+interrupted = made(join=interrupt)
+class Odd(BaseException): pass
+raises_odd = made(join=raising(Odd("odd")))
+def closes(self, topic):
+    sys.stdout.close()
+    return Reply(t_ms=self.now_ms)
+closes_stdout = made(join=closes)
 refuses = made(join=raising(AdapterError("x cannot join")))
 no_reply = made(join=lambda self, topic: None)
 dict_hello = made(hello={"name": "x"})
@@ -118,6 +129,8 @@ def test_a_driver_that_keeps_to_the_seam_is_passed_on(odd: Path) -> None:
     [
         ("key_error", r"at request join: KeyError: 'oops' \(odd_router.py:17\)"),
         ("leaves", r"at request join: SystemExit: 0 \(odd_router.py:17\)"),
+        ("interrupts_itself", r"at request join: KeyboardInterrupt:  \(odd_router.py:17\)"),
+        ("raises_odd", r"at request join: Odd: odd \(odd_router.py:17\)"),
         (
             "ends_the_kit",
             r"at request join: RuntimeError: called os._exit\(0\), which would end the kit \(odd",
@@ -208,8 +221,10 @@ def test_a_process_of_the_driver_may_end_itself(odd: Path) -> None:
 
 
 def test_what_is_no_fault_of_the_driver_stays_what_it_is(odd: Path) -> None:
+    before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         opened("interrupted").join("a")
+    assert signal.getsignal(signal.SIGINT) is before
     with pytest.raises(AdapterError, match="^x cannot join$"):
         opened("refuses").join("a")
 
@@ -229,6 +244,13 @@ def test_what_it_prints_is_on_stderr(odd: Path, capsys: pytest.CaptureFixture[st
     told = capsys.readouterr()
     assert told.out == "ours\n"
     assert told.err == "imported\nmade\njoined a\n"
+
+
+def test_it_cannot_close_what_it_prints_to(odd: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Mutant: it closes stderr in place of stdout, and the kit ends without a word."""
+    opened("closes_stdout").join("a")
+    print("still there", file=sys.stderr)
+    assert capsys.readouterr().err.endswith("still there\n")
 
 
 def test_its_clock_shows_what_it_was_advanced_by(odd: Path) -> None:
