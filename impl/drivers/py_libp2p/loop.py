@@ -254,7 +254,15 @@ class Lockstep:
             timeout = self._generator.send(self._events)
         except StopIteration:
             self.finished = True
+            # A signal that came while a task ran is no failure of the router.
+            if (interrupt := _interrupt_in(self.failure)) is not None:
+                raise interrupt from None
             return False
+        except self._trio.TrioInternalError as error:
+            self.finished = True
+            if (interrupt := _interrupt_in(error)) is not None:
+                raise interrupt from None
+            raise
         if timeout <= 0:
             self._events = ()
             return True
@@ -284,3 +292,11 @@ class Lockstep:
             sys.set_asyncgen_hooks(*outer[1])
             context.clear()
             context.update(outer[0])
+
+
+def _interrupt_in(error: BaseException | None) -> KeyboardInterrupt | None:
+    """The interrupt behind an error of the loop, if there is one: trio puts what a task raises into groups."""
+    if error is None or isinstance(error, KeyboardInterrupt):
+        return error
+    inner = (*getattr(error, "exceptions", ()), error.__cause__)
+    return next((found for each in inner if (found := _interrupt_in(each)) is not None), None)

@@ -123,6 +123,30 @@ def test_requests_that_make_no_sense(started: Open, act, says: str) -> None:
 
 
 @needs_libp2p
+@pytest.mark.parametrize("where", ["a task", "the scheduler"])
+def test_a_signal_that_comes_while_the_loop_turns_is_no_crash(
+    started: Open, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A SIGTERM was lost so: the suite took it for a crash of the router, and went on for minutes."""
+    loop = started()._loop
+
+    def raised(*_: object) -> None:
+        raise KeyboardInterrupt(15)
+
+    async def interrupted() -> None:
+        raised()
+
+    if where == "a task":
+        loop.spawn(interrupted)
+    else:
+        monkeypatch.setattr(loop.world.clock, "deadline_to_sleep_time", raised)
+    with pytest.raises(KeyboardInterrupt) as told:
+        loop.settle()
+    loop.close()
+    assert told.value.args == (15,)
+
+
+@needs_libp2p
 def test_ids_that_it_asks_for_are_those_of_its_own_loop(started: Open) -> None:
     """Each loop counts its own; outside of all loops they are the system's."""
     stand_in = loop_module._Uuid()
