@@ -19,7 +19,7 @@ VERDICTS: Mapping[str, str] = {"not-refuted": "passes", "inconclusive": "not run
 SUITE_LEGEND = (
     "verdict: passes = it applied in the cases, and none fails; fails = some case fails;\n"
     "         not run = it applied in no case that this router was played; undecided = a failure hides it,\n"
-    "         or the time was up"
+    "         or the suite ended before all was played and explained"
 )
 
 
@@ -46,20 +46,24 @@ def suite_exit(end: ExitStatus, campaign: Campaign, verdicts: Sequence[ClaimVerd
 
 
 def unfinished(campaign: Campaign) -> list[str]:
-    """What the time was up for."""
+    """What was not played or not explained, and why."""
     played = f"{len(campaign.not_played)} of {len(suite_of(campaign.protocol))} cases were not played"
     left = len(campaign.not_explained)
     explained = f"{left} of the cases that depart {'was' if left == 1 else 'were'} not explained"
     told = [played] * bool(campaign.not_played) + [explained] * bool(left)
-    return [f"{each}: the time was up" for each in told]
+    return [f"{each}: {campaign.ended_by}" for each in told]
 
 
 def unfinished_lines(campaigns: Sequence[Campaign], whole: str) -> list[str]:
-    """What the time was up for, by protocol, and `whole`, the command without a time limit; nothing where
-    all was done in time."""
+    """What was not played or not explained, by protocol, and `whole`, the command that does all; nothing
+    where all was done."""
     left = [(each, line) for each in campaigns for line in unfinished(each)]
     lines = [f"{each.protocol}: {line}" if len(campaigns) > 1 else line for each, line in left]
-    return ["", *lines, f"without a time limit, or with a longer --budget: {whole}"] if lines else []
+    if not lines:
+        return []
+    ended = any(each.interrupted or each.broken for each in campaigns)
+    again = "to play and explain all of it" if ended else "without a time limit, or with a longer --budget"
+    return ["", *lines, f"{again}: {whole}"]
 
 
 def not_run(campaign: Campaign, verdicts: Sequence[ClaimVerdict]) -> list[str]:
@@ -106,7 +110,7 @@ def not_seen(campaign: Campaign) -> list[str]:
 
 def suite_json(campaign: Campaign, verdicts: Sequence[ClaimVerdict], whole: str) -> dict[str, Any]:
     """The keys of the report of a suite, beside those of a search. `whole`: the command without a time limit,
-    which is said where the time was up."""
+    which is said where not all was played and explained."""
     name = campaign.protocol
     edits = shown_edits(name)
     return {
@@ -128,7 +132,7 @@ def suite_json(campaign: Campaign, verdicts: Sequence[ClaimVerdict], whole: str)
 
 
 def _unfinished_json(campaign: Campaign, whole: str) -> dict[str, Any]:
-    """The keys that are there only where the time was up."""
+    """The keys that are there only where not all was played and explained."""
     if not (campaign.not_played or campaign.not_explained):
         return {}
     named = {"not_played": campaign.not_played, "not_explained": campaign.not_explained}

@@ -106,13 +106,20 @@ class Campaign:
     """Key of a row -> what was in force when it was explained last."""
     interrupted: bool = False
     not_played: list[str] = field(factory=list)
-    """Names of cases of the suite for which the time was up."""
+    """Names of cases of the suite that fit the router and were not played (`ended_by`)."""
     not_explained: list[str] = field(factory=list)
-    """Names of cases of the suite that depart, and for whose explanation the time was up."""
+    """Names of cases of the suite that depart, and that nobody came to explain."""
     open_cases: int = 0
     """Cases of the suite that depart and have no row yet."""
     at_stake: set[str] = field(factory=set)
     """Clauses that had a part in those cases: what is behind them may break each."""
+
+    @property
+    def ended_by(self) -> str:
+        """Why a suite ended before all was played and explained, in words."""
+        if self.interrupted:
+            return "the suite was interrupted"
+        return "the driver broke" if self.broken else "the time was up"
 
     @property
     def rows(self) -> RootCauses:

@@ -144,7 +144,8 @@ def _judge(claim: Claim, campaign: Campaign) -> ClaimVerdict:
     roots = tuple(r for r in campaign.roots.values() if r.clause in claim.clauses)
     hidden = ", ".join(rows_hiding(claim, campaign))
     if not hidden and not campaign.at_stake.isdisjoint(claim.clauses):
-        hidden = f"{len(campaign.not_explained)} cases that depart and were not explained: the time was up"
+        left = f"{len(campaign.not_explained)} cases that depart and were not explained"
+        hidden = f"{left}: {campaign.ended_by}"
     lacking = claim.needs - campaign.capabilities
     if roots:
         worst = max((verdict_of_root(r) for r in roots), key=SEVERITY.__getitem__)
@@ -159,7 +160,7 @@ def _judge(claim: Claim, campaign: Campaign) -> ClaimVerdict:
     if hidden:
         return ClaimVerdict(claim, "undecided", applied, f"hidden by {hidden}")
     if left := len(campaign.not_played):
-        cases = f"{left} of {left + campaign.runs} cases were not played: the time was up"
+        cases = f"{left} of {left + campaign.runs} cases were not played: {campaign.ended_by}"
         return ClaimVerdict(claim, "undecided", applied, cases)
     runs = f"{campaign.runs} run{'s' * (campaign.runs != 1)}"
     if not applied:

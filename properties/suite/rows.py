@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -24,7 +24,7 @@ from quidnunc.properties.explain.root_cause import (
     last_departures,
 )
 from quidnunc.properties.explain.runs import blamed_clauses
-from quidnunc.properties.judge.play import clauses_at_work, clauses_left_open, play, rejudge
+from quidnunc.properties.judge.play import Moment, clauses_at_work, clauses_left_open, play, rejudge
 from quidnunc.properties.search.additions import PREFIX, says_of
 from quidnunc.properties.search.campaign import Campaign
 from quidnunc.properties.search.machine import FindingSearch
@@ -106,6 +106,7 @@ class SuiteRows:
         if is_crash(root):
             keep(self.campaign.roots, evolve(root, case=words()))
             return
+        self._leave_open(each.name, bare.finding.moments)
         cause = _pending(root.quirk)
         keep(self.campaign.pending, evolve(root, quirk=cause, kind="pending", case=words(), minimised=False))
 
@@ -117,8 +118,7 @@ class SuiteRows:
         first has the row, without notes, which take long.
         """
         self.look_into(of)
-        self.campaign.not_explained += [of.name] if of.name not in self.campaign.not_explained else []
-        self.campaign.at_stake |= clauses_at_work(asked.moments)
+        self._leave_open(of.name, asked.moments)
         hunt, spec = self.hunt, self.hunt.spec
         hunt.quirks[:] = [edit_named(name, spec) for name in asked.in_force]
         blamed = blamed_clauses(asked.moments, hunt.protocol, asked.parameters)
@@ -137,6 +137,11 @@ class SuiteRows:
             control = passes_on_ours(finding, spec.name, of.parameters, of.case.seed)
             root = evolve(root, holds_on_ours=control)
         rows[key] = root
+
+    def _leave_open(self, name: str, moments: Sequence[Moment]) -> None:
+        """Note a case that was not explained: no claim that takes part in it passes."""
+        self.campaign.not_explained += [name] if name not in self.campaign.not_explained else []
+        self.campaign.at_stake |= clauses_at_work(moments)
 
     def _is_sure(self, finding: Finding, asked: Question, of: DepartingCase) -> bool:
         """Whether what departs breaks its sentence whatever explains it. Without time to ask, it is not."""

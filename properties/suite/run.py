@@ -18,10 +18,7 @@ from quidnunc.impl.seam import AdapterError, Config, Hello, Profile
 from quidnunc.model.events import Event
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.rules import Protocol
-from quidnunc.properties.cases.case import (
-    events_of,
-    profile_text,
-)
+from quidnunc.properties.cases.case import Case, events_of, profile_text
 from quidnunc.properties.cases.fitting import fitted_parameters
 from quidnunc.properties.explain.root_cause import last_departures
 from quidnunc.properties.judge.play import ModelSubject, play, rejudge
@@ -79,8 +76,8 @@ def run_suite(
     the campaign says how. `hello` is that of `opener`, if not the one of `against`. With `shortest` the case
     of each row is made as short as it gets for this router. Edits whose names are `known` are tried first;
     where none are given, what the kit knows of just this release. With a `limit`, what was not played or
-    explained in time is named in the campaign, and what departs has a row all the same. `progress` is told
-    after each case, and has what was found when an interrupt comes.
+    explained in time is named in the campaign, and what departs has a row all the same; so where an interrupt
+    comes, or the driver breaks. `progress` is told after each case, and has what was found then.
     """
     # What searches loads Hypothesis.
     from quidnunc.properties.search.machine import FindingSearch
@@ -109,6 +106,9 @@ def run_suite(
                 tell()
     except AdapterError as error:
         campaign.broken.append(str(error))
+    except KeyboardInterrupt:
+        campaign.interrupted = True
+        raise
     finally:
         _file_the_rest(rows)
         campaign.seconds = time.monotonic() - started
@@ -213,18 +213,12 @@ def _departing(
     from quidnunc.properties.suite.explanations import DepartingCase, PassedCase
 
     campaign, name, profile = rows.campaign, rows.campaign.protocol, rows.campaign.profile
-    for case_name, case in suite_of(name):
-        parameters, lacking = fitted_parameters(case, hello)
-        if lacking:
-            campaign.left_out.append(
-                f"the suite's case {name}/{case_name}, which needs: {', '.join(lacking)}"
-            )
-            continue
+    for case_name, case, parameters in _fitting(campaign, hello):
         if limit.playing_is_over():
-            campaign.not_played.append(case_name)
-            continue
+            return
         subject = rows.hunt.opener(config_of(name, parameters, case.seed, profile))
         run = play(events_of(case), subject, protocol_named(name), parameters)
+        campaign.not_played.remove(case_name)
         campaign.runs += 1
         campaign.steps += run.steps
         campaign.applied.update(run.applied)
@@ -236,6 +230,20 @@ def _departing(
         elif not run.blurred:
             passed.append(PassedCase(case_name, case, parameters, tuple(run.moments)))
         tell()
+
+
+def _fitting(campaign: Campaign, hello: Hello) -> list[tuple[str, Case, Any]]:
+    """The cases that fit the router, which are `not_played` so far; the others are left out."""
+    name, found = campaign.protocol, list[tuple[str, Case, Any]]()
+    for case_name, case in suite_of(name):
+        parameters, lacking = fitted_parameters(case, hello)
+        if lacking:
+            needs = f"which needs: {', '.join(lacking)}"
+            campaign.left_out.append(f"the suite's case {name}/{case_name}, {needs}")
+        else:
+            found.append((case_name, case, parameters))
+    campaign.not_played = [case_name for case_name, _, _ in found]
+    return found
 
 
 def _explained(

@@ -295,7 +295,7 @@ class Lockstep:
 
 
 def _interrupt_in(error: BaseException | None) -> KeyboardInterrupt | None:
-    """The interrupt behind an error of the loop, if there is one: trio puts what a task raises into groups."""
+    """The interrupt behind an error of the loop, if any: trio puts what a task raises into groups."""
     if error is None or isinstance(error, KeyboardInterrupt):
         return error
     inner = (*getattr(error, "exceptions", ()), error.__cause__)

@@ -102,6 +102,19 @@ def test_what_the_time_was_up_for_is_counted_and_what_makes_it_whole_is_said() -
     assert "without_limit" not in suite_json(Campaign("flood", "ours", 0, runs=2), (), "")["suite"]
 
 
+def test_an_interrupted_suite_says_what_was_not_played() -> None:
+    cut = Campaign("flood", "ours", 0, runs=2, interrupted=True, not_played=["a", "b", "c"])
+    said = f"3 of {len(suite_of('flood'))} cases were not played: the suite was interrupted"
+    assert unfinished_lines([cut], "quidnunc check ...") == [
+        "",
+        said,
+        "to play and explain all of it: quidnunc check ...",
+    ]
+    assert said in not_run(cut, verdicts_of(cut))
+    suite = suite_json(cut, verdicts_of(cut), "quidnunc check ...")["suite"]
+    assert suite["not_played"] == ["a", "b", "c"] and "passes" not in suite["verdicts"].values()
+
+
 def test_a_suite_whose_time_was_up_does_not_pass() -> None:
     for cut in ({"not_played": ["a"]}, {"not_explained": ["a"]}):
         end = suite_exit(ExitStatus(0), Campaign("flood", "ours", 0, runs=2, **cut))

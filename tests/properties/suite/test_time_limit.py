@@ -8,7 +8,7 @@ from concurrent.futures import Future
 import pytest
 from attrs import evolve, field, mutable
 
-from quidnunc.impl.seam import Config
+from quidnunc.impl.seam import AdapterError, Config
 from quidnunc.model.edit import edited
 from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.machine import protocol_named
@@ -236,7 +236,53 @@ def test_what_departed_is_told_where_the_limit_ends_the_playing_or_an_interrupt_
     stops = ClockSetter(clock, stop)
     with pytest.raises(KeyboardInterrupt):
         run_suite("flood", "ours:echo-to-sender", limit=TimeLimit.of(0.0, 60.0, clock.now), progress=stops)
-    assert stops.seen[0].pending and not stops.seen[0].not_explained
+    assert stops.seen[0].pending and stops.seen[0].not_explained
+
+
+def test_of_what_an_interrupt_or_a_broken_driver_left_no_claim_passes() -> None:
+    """A suite that was interrupted after half of its cases said `passes` of more claims than a whole one."""
+    seen = list[Campaign]()
+
+    def stop(campaign: Campaign) -> None:
+        seen[:] = [campaign]
+        if campaign.runs == 12:
+            raise KeyboardInterrupt
+
+    def breaks(config: Config) -> ModelSubject:
+        if seen and seen[0].runs == 12:
+            raise AdapterError("it broke")
+        return ModelSubject(protocol_named("flood"), config.parameters, config.seed)
+
+    def note(campaign: Campaign) -> None:
+        seen[:] = [campaign]
+
+    with pytest.raises(KeyboardInterrupt):
+        run_suite("flood", "ours", opener_of("ours"), progress=stop)
+    (stopped,) = seen
+    seen.clear()
+    broken = run_suite("flood", "ours", breaks, progress=note)
+    for told, why in ((stopped, "the suite was interrupted"), (broken, "the driver broke")):
+        assert told.runs == 12 and told.not_played == [name for name, _ in suite_of("flood")[12:]]
+        verdicts = verdicts_of(told)
+        assert {v.verdict for v in verdicts} <= {"undecided", "unsupported"}
+        assert any(v.reason.endswith(f"cases were not played: {why}") for v in verdicts)
+
+
+def test_a_claim_behind_what_an_interrupt_left_unexplained_does_not_pass() -> None:
+    def stop(campaign: Campaign) -> None:
+        seen[:] = [campaign]
+        if not campaign.not_played:
+            raise KeyboardInterrupt
+
+    seen = list[Campaign]()
+    with pytest.raises(KeyboardInterrupt):
+        run_suite("flood", "ours:echo-to-sender", progress=stop)
+    (told,) = seen
+    assert told.interrupted and told.not_explained and not told.not_played
+    known = {v.claim.id: v for v in verdicts_of(evolve(told, roots={}, pending={}))}
+    at_stake = [v for v in known.values() if told.at_stake & {*v.claim.clauses}]
+    assert at_stake and {v.verdict for v in at_stake} == {"undecided"}
+    assert all("not explained: the suite was interrupted" in v.reason for v in at_stake)
 
 
 def test_a_limit_that_is_not_reached_changes_nothing() -> None:
