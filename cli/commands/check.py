@@ -39,7 +39,7 @@ from quidnunc.output import (
     suggestion,
 )
 from quidnunc.pipeline.trace.record import join_parts
-from quidnunc.properties.cases.case import Case, command_of
+from quidnunc.properties.cases.case import Case, command_of, events_of
 from quidnunc.properties.cases.file import body_of, load, render
 from quidnunc.properties.cases.named_files import NamedEntry, check_entries, is_within
 from quidnunc.properties.cases.outcome import CaseReplay
@@ -109,8 +109,7 @@ def run(options: argparse.Namespace) -> int:
             print()
         if interrupted:
             break
-    ended_early = interrupted or (options.suite and any(c.broken for c in campaigns))
-    compared = None if ended_early else _compared(campaigns, paths, expected, before, options)
+    compared = _compared_if_whole(campaigns, paths, expected, before, options)
     ends = [_end_of(c, compared, options) for c in campaigns]
     reports = [
         as_json(c, verdicts_of(c, options.claims), paths[c.protocol], compared)
@@ -415,12 +414,12 @@ def _write_cases(
     """Case files of what was found, by root, each with how often it departs in `REPEATS` replays.
 
     Once `until` is over, cases are not replayed any more. The events of a crash go to --private alone, and
-    are not replayed. `before`: see `_free_path`. `unwritten` is told which cannot be written: they do not
-    cost the report.
+    are not replayed. A case that is there stays where the new one is worse (`_better_there`), and with
+    --update-expect nothing is written that gets no entry. `before`: see `_free_path`. `unwritten` is told
+    which cannot be written: they do not cost the report.
     """
-    from quidnunc.properties.search.worker import opener_of
-
-    written = {}
+    written, stayed, skipped = {}, [], 0
+    is_cut = until.explaining_is_over() or _is_cut(campaign)
     # What --update-expect writes names the new case, so that it may take the place of the old one.
     named = {} if options.update_expect else before
     kept = {(options.expect.parent / path).resolve(): case for path, case in named.items()}
@@ -429,16 +428,22 @@ def _write_cases(
         into: Path | None = options.private if is_crash(root) else options.cases
         if into is None:
             continue
+        if options.update_expect and (key in campaign.pending or explained_too_late(root)):
+            skipped += 1
+            continue
         # A name says nothing of a crash: an expectations file that is committed may hold it.
         cause = f"crash.{crash_mark(root)}" if is_crash(root) else root.quirk.replace(":", ".")
         path = _free_path(into / folder / f"{root.clause.replace('/', '.')}.{cause}.case", root.case, kept)
+        replays = key in campaign.roots and not is_crash(root) and not until.filing_is_over()
         case = evolve(root.case, found_by=found_by, control=control_of(root))
-        if not _is_written(path, case, unwritten):
+        if (is_cut or not root.minimised) and (better := _better_there(path, case, replays=replays)):
+            case = better
+            stayed.append(str(path))
+        elif (now := _written(path, case, options.against, unwritten, replays=replays)) is not None:
+            case = now
+        else:
             continue
         written[key] = str(path)
-        if key in campaign.roots and not is_crash(root) and not until.filing_is_over():
-            case = evolve(case, reproduced=repeated(case, opener_of(options.against), REPEATS))
-            _is_written(path, case, unwritten)
         of = campaign.roots if key in campaign.roots else campaign.pending
         of[key] = evolve(root, case=case)
     if options.cases is not None and not options.expect:
@@ -446,6 +451,7 @@ def _write_cases(
         if others:
             left = f"{count(len(others), 'case')} that this run did not write: {', '.join(sorted(others))}"
             print(f"warning: {options.cases / folder} holds {left}; delete what is old", file=sys.stderr)
+    _say_not_updated(stayed, skipped)
     return written
 
 
@@ -462,6 +468,45 @@ def _is_written(path: Path, case: Case, unwritten: list[str]) -> bool:
         unwritten.append(f"{path} cannot be written: {error.strerror or error}")
         return False
     return True
+
+
+def _written(path: Path, case: Case, against: str, unwritten: list[str], *, replays: bool) -> Case | None:
+    """Write a case, and once more with how often it departs, if `replays`. None where it cannot be."""
+    from quidnunc.properties.search.worker import opener_of
+
+    if not _is_written(path, case, unwritten):
+        return None
+    if replays:
+        case = evolve(case, reproduced=repeated(case, opener_of(against), REPEATS))
+        _is_written(path, case, unwritten)
+    return case
+
+
+def _is_cut(campaign: Campaign) -> bool:
+    """Whether it ended before its cases were as short as they get."""
+    return bool(campaign.interrupted or campaign.broken or campaign.not_played or campaign.not_explained)
+
+
+def _better_there(path: Path, case: Case, *, replays: bool) -> Case | None:
+    """The case at `path`, if it shows the same, was reproduced, and the new one is longer or `replays` no
+    more."""
+    with suppress(CaseError, OSError):
+        there = load(path)
+        same = (there.clause, there.quirk, there.protocol) == (case.clause, case.quirk, case.protocol)
+        was, of = there.reproduced or (0, 1)
+        longer = len(events_of(case)) > len(events_of(there))
+        return there if same and was == of and (longer or not replays) else None
+    return None
+
+
+def _say_not_updated(stayed: Sequence[str], skipped: int) -> None:
+    """Say which cases stayed as they were, and how many departures got no case."""
+    if stayed:
+        why = "the new ones are not minimised"
+        print(f"kept {count(len(stayed), 'case')} as before, {why}: {', '.join(stayed)}", file=sys.stderr)
+    if skipped:
+        what = f"{count(skipped, 'departure')} not explained yet"
+        print(f"no case was written for {what}: --update-expect makes no entry for it", file=sys.stderr)
 
 
 def _free_path(path: Path, case: Case, kept: Mapping[Path, Case]) -> Path:
@@ -481,6 +526,23 @@ def _all_roots(campaigns: Sequence[Campaign]) -> list[RootCause]:
         seen_in = found[key].seen_in if key in found else frozenset[str]()
         found[key] = evolve(root, seen_in=root.seen_in | seen_in)
     return list(found.values())
+
+
+def _compared_if_whole(
+    campaigns: Sequence[Campaign],
+    paths: dict[str, dict[RootKey, str]],
+    expected: Sequence[Expectation],
+    before: Mapping[str, Case],
+    options: argparse.Namespace,
+) -> ExpectationComparison | None:
+    """The result compared with --expect; None without it, and where the run ended early."""
+    interrupted = any(each.interrupted for each in campaigns)
+    if not interrupted and not (options.suite and any(each.broken for each in campaigns)):
+        return _compared(campaigns, paths, expected, before, options)
+    if options.update_expect:
+        why = "the run was interrupted" if interrupted else "the driver broke"
+        print(f"{options.expect} was not updated: {why}", file=sys.stderr)
+    return None
 
 
 def _compared(

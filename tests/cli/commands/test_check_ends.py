@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ from quidnunc.properties.cases.file import load
 from quidnunc.properties.search.batch import BatchRequest, Workers, run_batch
 from quidnunc.properties.search.campaign import Campaign, merge
 from quidnunc.properties.search.verdicts import compare, verdict_of_root
+from quidnunc.properties.suite import run as suite_run
+from quidnunc.properties.suite.run import run_suite
 from tests.conftest import Command
 from tests.helpers.interrupts import hear_interrupts
 
@@ -202,6 +204,47 @@ def test_what_was_found_is_told_and_kept_where_the_search_is_interrupted(
     assert {str(path.relative_to(folder)) for path in cases} == {row["case"] for row in rows}
     assert all(load(path).clause for path in cases)
     assert soon(lambda: not alive(folder), 3)
+
+
+def stopped_after(runs: int) -> Callable[..., Campaign]:
+    """A suite that is interrupted once it has played that many cases."""
+
+    def run(*words: Any, progress: Callable[[Campaign], None], **more: Any) -> Campaign:
+        def stop(campaign: Campaign) -> None:
+            progress(campaign)
+            if campaign.runs == runs:
+                raise KeyboardInterrupt(signal.SIGTERM)
+
+        return run_suite(*words, progress=stop, **more)
+
+    return run
+
+
+def test_an_interrupted_update_keeps_the_cases_and_says_what_it_did_not_update(
+    quidnunc: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It replaced short cases by long ones, and left cases that no entry names."""
+    words = ("check", "flood", "--against", "ours:echo-to-sender", "--suite", "--expect", tmp_path / "e.toml")
+    words += ("--update-expect", "--cases", tmp_path / "c")
+    assert quidnunc(*words).code == 0
+    before = {path: path.read_text() for path in tmp_path.rglob("*.*")}
+    assert before
+    monkeypatch.setattr(suite_run, "run_suite", stopped_after(12))
+    ran = quidnunc(*words)
+    assert ran.code == 143 and {path: path.read_text() for path in tmp_path.rglob("*.*")} == before
+    assert "e.toml was not updated: the run was interrupted" in ran.err
+    assert "no case was written for" in ran.err
+
+    # All is explained, and nothing is minimised yet: the cases that are there are better.
+    def unshortened(*words: Any, shortest: bool, **more: Any) -> Campaign:
+        seen = run_suite(*words, **more)
+        seen.interrupted = True
+        raise KeyboardInterrupt(signal.SIGTERM)
+
+    monkeypatch.setattr(suite_run, "run_suite", unshortened)
+    ran = quidnunc(*words)
+    assert ran.code == 143 and {path: path.read_text() for path in tmp_path.rglob("*.*")} == before
+    assert "as before, the new ones are not minimised: " in ran.err
 
 
 def test_no_worker_outlives_a_check_that_is_killed(folder: Path) -> None:
