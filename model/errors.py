@@ -53,3 +53,16 @@ def did_you_mean(word: str, words: Iterable[str]) -> str:
     """The same, or else `; there are` all of them."""
     known = list(words)
     return near_word(word, known) or f"; there are {', '.join(known)}"
+
+
+IN_CLONE = "in a clone of quidnunc"
+
+
+def install_command(extra: str = "") -> str:
+    """What installs the kit, or one of its extras, in a clone of its repository."""
+    return f"pip install '.[{extra}]'" if extra else "pip install ."
+
+
+def install_words(extra: str = "") -> str:
+    """How to install the kit, or one of its extras. No index has a release; with one, this changes."""
+    return f"{install_command(extra)} {IN_CLONE}"

@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
-pytest.importorskip("mkdocs", reason="the site needs mkdocs: pip install 'quidnunc[docs]'")
+pytest.importorskip("mkdocs", reason="the site needs mkdocs: pip install '.[docs]'")
 
 
 def build(folder: Path) -> subprocess.CompletedProcess[str]:

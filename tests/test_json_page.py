@@ -128,7 +128,7 @@ def test_the_page_has_the_keys_of_a_comparison(quidnunc: Command) -> None:
 
 
 def test_the_page_has_the_keys_of_proofs(quidnunc: Command) -> None:
-    pytest.importorskip("z3", reason="pip install 'quidnunc[prove]'")
+    pytest.importorskip("z3", reason="pip install '.[prove]'")
     agree(quidnunc("prove", "mesh-link", "--json").data, "prove")
     found = quidnunc("explore", "mesh-link", "--json").data
     agree(found, "explore")
@@ -138,7 +138,7 @@ def test_the_page_has_the_keys_of_proofs(quidnunc: Command) -> None:
 
 
 def test_the_page_has_the_keys_of_networks(quidnunc: Command, tmp_path: Path) -> None:
-    pytest.importorskip("duckdb", reason="pip install 'quidnunc[test]'")
+    pytest.importorskip("duckdb", reason="pip install '.[test]'")
     scenario, sweep = tmp_path / "network.yaml", tmp_path / "sweep.yaml"
     scenario.write_text(NETWORK)
     sweep.write_text("simulate: {scenario: network.yaml, seeds: 2}")

@@ -10,7 +10,7 @@ from typing import Any
 
 from quidnunc.impl.wire.schemas import WireSchema, schema_changes
 from quidnunc.impl.wire.schemas_buf import BufOpinion, buf_program, opinion
-from quidnunc.model.errors import SpecError
+from quidnunc.model.errors import SpecError, install_words
 from quidnunc.model.machine import PROTOCOLS
 from quidnunc.output import UsageError, choices, fields_of, print_json, table
 from quidnunc.properties.documents.clauses import Clause
@@ -83,7 +83,7 @@ def _print(title: str, header: tuple[str, ...], rows: list[Any]) -> None:
 
 def _print_opinion(by_buf: BufOpinion | None, old: Side, new: Side) -> None:
     if by_buf is None:
-        missing = "it is not installed; pip install 'quidnunc[wire]'"
+        missing = f"it is not installed; {install_words('wire')}"
         reason = missing if buf_program() is None else NOTHING_COMMON
         print(f"breaks of the wire format, by buf: not checked ({reason})\n")
         return

@@ -7,7 +7,7 @@ import importlib.util
 import re
 from typing import Any
 
-from quidnunc.model.errors import SpecError
+from quidnunc.model.errors import SpecError, install_words
 from quidnunc.options.explore import NEEDS
 from quidnunc.output import (
     UsageError,
@@ -57,7 +57,7 @@ def network_asked(options: argparse.Namespace) -> NetworkModel:
         raise UsageError(f"no network {options.network!r}{choices(options.network, NETWORKS)}")
     missing = [name for name in NEEDS[options.engine] if importlib.util.find_spec(name) is None]
     if missing:
-        raise UsageError(f"{' and '.join(missing)} must be installed: pip install 'quidnunc[prove]'")
+        raise UsageError(f"{' and '.join(missing)} must be installed: {install_words('prove')}")
     asked = range(2, MAX_PEERS + 1) if options.peers is None else (options.peers,)
     for peers in asked:
         try:

@@ -12,6 +12,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from quidnunc.model.errors import install_words
 from quidnunc.output import (
     UsageError,
     choices,
@@ -38,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     if not 1 <= len(options.files) <= 2:
         raise UsageError(f"expected one or two FILEs, got {len(options.files)}; --list names some")
     if importlib.util.find_spec("z3") is None:
-        raise UsageError("z3 must be installed: pip install 'quidnunc[prove]'")
+        raise UsageError(f"z3 must be installed: {install_words('prove')}")
     try:
         given = [read_file(_path(name, shipped_files())) for name in options.files]
         report = _comet(options, given) if any(map(_is_toml, given)) else _scores(options, given)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from quidnunc.commands.explore import trace_json
+from quidnunc.model.errors import install_words
 from quidnunc.output import (
     UsageError,
     choices,
@@ -30,12 +31,12 @@ from quidnunc.properties.solver.result import ProofResult
 
 def run(options: argparse.Namespace) -> int:
     if not all(map(importlib.util.find_spec, ("z3", "numpy", "yaml"))):
-        raise UsageError("z3, numba and PyYAML must be installed: pip install 'quidnunc[prove]'")
+        raise UsageError(f"z3, numba and PyYAML must be installed: {install_words('prove')}")
     names = _names(options.names)
     if options.export is not None:
         return _export(options, names)
     if options.recheck and not has_cvc5():
-        raise UsageError("--recheck asks cvc5, which is not installed: pip install 'quidnunc[prove]'")
+        raise UsageError(f"--recheck asks cvc5, which is not installed: {install_words('prove')}")
     if options.smt2 is not None:
         try:
             options.smt2.mkdir(parents=True, exist_ok=True)

@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from quidnunc.model.errors import install_words
 from quidnunc.pipeline.lake.engines.seam import EngineMissing
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def _settings(url: str, short: bool, memory: str) -> dict[str, str]:
 def _demand_pyspark() -> None:
     lacking = [name for name in ("pyspark", "pyarrow") if importlib.util.find_spec(name) is None]
     if lacking:
-        raise EngineMissing(f"{' and '.join(lacking)} must be installed: pip install 'quidnunc[spark]'")
+        raise EngineMissing(f"{' and '.join(lacking)} must be installed: {install_words('spark')}")
 
 
 def _demand_java() -> None:

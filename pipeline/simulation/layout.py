@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
+from quidnunc.model.errors import install_words
 from quidnunc.pipeline.simulation.scenario.values import ScenarioError
 
 ITERATIONS = 120
@@ -20,7 +21,7 @@ def demand_layout() -> Any:
         return import_module("networkx")
     except ImportError:
         raise ScenarioError(
-            "the picture of a network needs networkx and numpy: pip install 'quidnunc[trace]'"
+            f"the picture of a network needs networkx and numpy: {install_words('trace')}"
         ) from None
 
 

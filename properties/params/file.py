@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from attrs import frozen
 
+from quidnunc.model.errors import install_words
 from quidnunc.properties.bounded import demand_shallow, parse_toml, read_bounded, shortened
 
 MAX_FILE_BYTES = 1 << 20
@@ -104,7 +105,7 @@ def _child(path: str, name: str) -> str:
 
 def _yaml(file: str, text: str) -> FileValue:
     if importlib.util.find_spec("yaml") is None:
-        raise ParamsError(f"{file}: PyYAML must be installed: pip install 'quidnunc[prove]'")
+        raise ParamsError(f"{file}: PyYAML must be installed: {install_words('prove')}")
     import yaml
 
     # The one in C, where it is built, is ten times as fast.

@@ -171,7 +171,7 @@ def test_a_step_that_is_broken_is_noticed(repository: Repository, monkeypatch: p
 
 def test_the_workflow_has_the_shape_that_github_demands() -> None:
     """By the schema that check-jsonschema ships."""
-    pytest.importorskip("check_jsonschema", reason="pip install 'quidnunc[test]'")
+    pytest.importorskip("check_jsonschema", reason="pip install '.[test]'")
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows"]
     done = subprocess.run([*command, WORKFLOW], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

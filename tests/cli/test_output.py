@@ -32,7 +32,7 @@ def grafts_too_soon(path: Path) -> Path:
 
 
 def test_topics_in_violations_are_shown(tmp_path: Path, quidnunc: Command) -> None:
-    pytest.importorskip("pyarrow", reason="pip install 'quidnunc[spark]'")
+    pytest.importorskip("pyarrow", reason="pip install '.[spark]'")
     source, run = grafts_too_soon(tmp_path / "a.jsonl"), tmp_path / RED
     made = quidnunc("ingest", source, "-o", run, "--engine", "duckdb", "--set", "prune_backoff_s=60")
     checked = quidnunc("trace", "check", run)

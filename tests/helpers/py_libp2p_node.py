@@ -17,7 +17,7 @@ from quidnunc.model.parameters import Parameters
 
 needs_libp2p = pytest.mark.skipif(
     importlib.util.find_spec("libp2p") is None,
-    reason="libp2p is not installed: pip install 'quidnunc[py-libp2p]'",
+    reason="libp2p is not installed: pip install '.[py-libp2p]'",
 )
 
 TOPIC = "t"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install 'quidnunc[prove]'")
+z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install '.[prove]'")
 
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.pubsub.protocols import GOSSIPSUB_1_0, GOSSIPSUB_1_1, GOSSIPSUB_1_3

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from attrs import evolve, frozen
 
 from quidnunc import __version__
+from quidnunc.model.errors import IN_CLONE, install_command
 from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.choosing import chosen_words, lower_first
 from quidnunc.properties.cases.file import NOTE, render
@@ -141,6 +142,7 @@ def issue_of(case: Case, reproduction: Reproduction | None = None) -> str:
         fence=_fence(shown + (reproduction.text if reproduction else "")),
         withheld=WITHHELD,
         tool_version=__version__,
+        install=f"`{install_command()}` {IN_CLONE}",
     )
 
 

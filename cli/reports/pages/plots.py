@@ -10,6 +10,7 @@ from xml.sax.saxutils import escape
 
 from attrs import frozen
 
+from quidnunc.model.errors import install_words
 from quidnunc.output import UsageError
 
 INK = "#010203"
@@ -83,7 +84,7 @@ def _svg(draw: Callable[[Any], None], x: str, y: str) -> str:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
     except ImportError:
-        raise UsageError("plots need matplotlib: pip install 'quidnunc[trace]'") from None
+        raise UsageError(f"plots need matplotlib: {install_words('trace')}") from None
     shared: dict[Any, Any] = {
         "svg.fonttype": "none",
         "svg.hashsalt": "quidnunc",

@@ -25,6 +25,7 @@ from quidnunc.impl.drivers.py_libp2p.host import FakeHost, HostLibrary
 from quidnunc.impl.drivers.py_libp2p.loop import substitute
 from quidnunc.impl.seam import AdapterError, Config
 from quidnunc.impl.wire import keys
+from quidnunc.model.errors import install_words
 from quidnunc.model.events import FLOODSUB, MESHSUB_1_0, MESHSUB_1_1, MESHSUB_1_2, MESHSUB_1_3
 from quidnunc.model.parameters import Parameters
 from quidnunc.model.rpc import Peer
@@ -360,7 +361,7 @@ def _issue_record(host: FakeHost) -> None:
 def reason_unavailable() -> str:
     """Why py-libp2p cannot be driven here, and what to do; empty where it can."""
     if importlib.util.find_spec("libp2p") is None:
-        return "the package libp2p is not installed: pip install 'quidnunc[py-libp2p]'"
+        return f"the package libp2p is not installed: {install_words('py-libp2p')}"
     try:
         installed_release()
     except AdapterError as error:
@@ -384,7 +385,7 @@ def installed_release() -> InstalledRelease:
     except ImportError as error:
         raise AdapterError(
             f"py-libp2p {version} cannot be imported ({error}): install it with what it needs, "
-            "pip install 'quidnunc[py-libp2p]'"
+            + install_words("py-libp2p")
         ) from error
     except AttributeError as error:
         raise AdapterError(

@@ -19,6 +19,7 @@ from typing import Any
 
 from attrs import define, field
 
+from quidnunc.model.errors import install_words
 from quidnunc.pipeline.lake.engines.seam import (
     Batches,
     EngineMissing,
@@ -44,7 +45,7 @@ def demand_embedded() -> None:
     """Raises EngineMissing where something is not installed."""
     lacking = [n for n in ("duckdb", "numpy", "pyarrow") if importlib.util.find_spec(n) is None]
     if lacking:
-        raise EngineMissing(f"{' and '.join(lacking)} must be installed: pip install 'quidnunc[trace]'")
+        raise EngineMissing(f"{' and '.join(lacking)} must be installed: {install_words('trace')}")
 
 
 def workers_for(size: int) -> int:

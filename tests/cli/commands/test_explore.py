@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import Command
 
-pytest.importorskip("z3", reason="z3-solver is not installed: pip install 'quidnunc[prove]'")
+pytest.importorskip("z3", reason="z3-solver is not installed: pip install '.[prove]'")
 
 
 def test_a_network_in_which_every_claim_holds(quidnunc: Command) -> None:
@@ -37,7 +37,7 @@ def test_a_refuted_claim_in_json(quidnunc: Command) -> None:
 
 def test_orbits_in_json(quidnunc: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QUIDNUNC_CACHE", str(tmp_path))
-    pytest.importorskip("numba", reason="numba is not installed: pip install 'quidnunc[prove]'")
+    pytest.importorskip("numba", reason="numba is not installed: pip install '.[prove]'")
     ran = quidnunc("explore", "mesh-link", "--symmetry", "--json")
     assert ran.code == 1
     assert (ran.data["orbits"], ran.data["states"], ran.data["transitions"]) == (201, 387, 1354)
@@ -95,4 +95,4 @@ def test_what_is_not_installed_is_named(quidnunc: Command, monkeypatch: pytest.M
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     ran = quidnunc("explore", "mesh-link")
     assert ran.code == 2
-    assert "z3 and numba must be installed: pip install 'quidnunc[prove]'" in ran.err
+    assert "z3 and numba must be installed: pip install '.[prove]'" in ran.err

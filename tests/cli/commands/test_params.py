@@ -8,8 +8,8 @@ import pytest
 
 from tests.conftest import Command
 
-pytest.importorskip("z3", reason="z3-solver is not installed: pip install 'quidnunc[prove]'")
-pytest.importorskip("yaml", reason="PyYAML is not installed: pip install 'quidnunc[prove]'")
+pytest.importorskip("z3", reason="z3-solver is not installed: pip install '.[prove]'")
+pytest.importorskip("yaml", reason="PyYAML is not installed: pip install '.[prove]'")
 
 
 def test_a_shipped_network(quidnunc: Command) -> None:
@@ -93,7 +93,7 @@ def test_the_shipped_ones_are_listed(quidnunc: Command) -> None:
 
 def test_what_is_not_installed_is_named(quidnunc: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert "pip install 'quidnunc[prove]'" in quidnunc("params", "eth2").err
+    assert "pip install '.[prove]'" in quidnunc("params", "eth2").err
 
 
 NODE = "[mempool]\ndog_protocol_enabled = true\n"

@@ -12,8 +12,8 @@ from quidnunc.properties.proofs.edits import EDITS
 from quidnunc.properties.proofs.prove import provers
 from tests.conftest import Command
 
-pytest.importorskip("z3", reason="z3-solver is not installed: pip install 'quidnunc[prove]'")
-pytest.importorskip("numpy", reason="numba is not installed: pip install 'quidnunc[prove]'")
+pytest.importorskip("z3", reason="z3-solver is not installed: pip install '.[prove]'")
+pytest.importorskip("numpy", reason="numba is not installed: pip install '.[prove]'")
 
 
 def test_a_refutation_is_printed_with_its_trace(quidnunc: Command, tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_a_proof_that_no_edit_breaks_is_no_success(
 
 
 def test_cvc5_has_a_budget(quidnunc: Command) -> None:
-    pytest.importorskip("cvc5", reason="cvc5 is not installed: pip install 'quidnunc[prove]'")
+    pytest.importorskip("cvc5", reason="cvc5 is not installed: pip install '.[prove]'")
     ran = quidnunc("prove", "idontwant-codec", "mesh-degree", "--recheck", "20s", "--json")
     asked = ran.data["questions"]
     assert asked["rechecked"] + asked["unanswered"] + asked["not_rechecked"] == asked["asked"] == 40
@@ -119,7 +119,7 @@ def test_what_is_not_installed_is_named(quidnunc: Command, monkeypatch: pytest.M
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     ran = quidnunc("prove")
     assert ran.code == 2
-    assert "pip install 'quidnunc[prove]'" in ran.err
+    assert "pip install '.[prove]'" in ran.err
 
 
 def test_a_row_can_be_asked_for(quidnunc: Command) -> None:

@@ -72,7 +72,7 @@ def test_diff_tells_the_opinion_of_buf_or_that_there_is_none(
     assert found == {"to_new": [{"rule": "FIELD_SAME_CARDINALITY", "says": "a label"}], "to_old": []}
     monkeypatch.setattr("quidnunc.commands.diff.opinion", lambda old, new: None)
     monkeypatch.setattr("quidnunc.commands.diff.buf_program", lambda: None)
-    assert "pip install 'quidnunc[wire]'" in quidnunc("diff", *PAIR).out
+    assert "pip install '.[wire]'" in quidnunc("diff", *PAIR).out
     assert quidnunc("diff", *PAIR, "--json").data["buf"] is None
 
 

@@ -85,7 +85,7 @@ def test_a_trace_that_is_cut_off_is_no_success(
 def test_the_page_has_figures_departures_and_the_network(
     network: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("numpy", reason="pip install 'quidnunc[trace]'")
+    pytest.importorskip("numpy", reason="pip install '.[trace]'")
     page = tmp_path / "page.html"
     asked = ["simulate", str(network), "-o", str(tmp_path / "run"), "--check", "--report", str(page)]
     assert main(asked) == 1
@@ -104,7 +104,7 @@ def test_the_page_has_figures_departures_and_the_network(
 def test_trace_check_writes_the_same_page_of_the_run(
     network: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("numpy", reason="pip install 'quidnunc[trace]'")
+    pytest.importorskip("numpy", reason="pip install '.[trace]'")
     run, page = tmp_path / "run", tmp_path / "page.html"
     assert main(["simulate", str(network), "-o", str(run)]) == 0
     asked = ["trace", "check", str(run), "--claims", "relay.not-back", "--report", str(page)]
@@ -134,7 +134,7 @@ def test_a_page_without_numpy_is_refused_before_the_run(
     monkeypatch.setitem(sys.modules, "numpy", None)
     run = tmp_path / "run"
     assert main(["simulate", str(network), "-o", str(run), "--report", str(tmp_path / "page.html")]) == 2
-    assert "pip install 'quidnunc[trace]'" in capsys.readouterr().err and not run.exists()
+    assert "pip install '.[trace]'" in capsys.readouterr().err and not run.exists()
 
 
 def test_a_failure_is_found_and_made_small(

@@ -51,7 +51,7 @@ def test_figures_of_a_part_of_a_trace_are_no_success(tmp_path: Path, quidnunc: C
 
 
 def test_a_run_that_was_made_of_a_part_of_a_trace_is_no_success(tmp_path: Path, quidnunc: Command) -> None:
-    pytest.importorskip("pyarrow", reason="pip install 'quidnunc[spark]'")
+    pytest.importorskip("pyarrow", reason="pip install '.[spark]'")
     source, run = trace_at(tmp_path / "a.jsonl"), tmp_path / "run"
     source.write_bytes(source.read_bytes() + b'{"type": 77}\n')
     made = quidnunc("ingest", source, "-o", run, "--engine", "duckdb")
@@ -75,7 +75,7 @@ def test_a_run_that_was_made_of_a_part_of_a_trace_is_no_success(tmp_path: Path, 
 def test_a_file_of_nothing_is_named_and_no_success(
     tmp_path: Path, quidnunc: Command, data: bytes, said: str
 ) -> None:
-    pytest.importorskip("pyarrow", reason="pip install 'quidnunc[spark]'")
+    pytest.importorskip("pyarrow", reason="pip install '.[spark]'")
     good, run = trace_at(tmp_path / "a.jsonl"), tmp_path / "run"
     empty = tmp_path / "empty.jsonl"
     empty.write_bytes(data)
@@ -92,7 +92,7 @@ def test_a_file_of_nothing_is_named_and_no_success(
 def test_a_folder_that_is_not_whole_is_refused_in_a_line(
     tmp_path: Path, quidnunc: Command, name: str, text: str
 ) -> None:
-    pytest.importorskip("pyarrow", reason="pip install 'quidnunc[spark]'")
+    pytest.importorskip("pyarrow", reason="pip install '.[spark]'")
     run = tmp_path / "run"
     assert quidnunc("ingest", trace_at(tmp_path / "a.jsonl"), "-o", run, "--engine", "duckdb").code == 0
     (file,) = run.glob(f"gold/*/{name}")
@@ -104,7 +104,7 @@ def test_a_folder_that_is_not_whole_is_refused_in_a_line(
 
 
 def test_what_is_printed_as_json_says_its_schema(tmp_path: Path, quidnunc: Command) -> None:
-    pytest.importorskip("pyarrow", reason="pip install 'quidnunc[spark]'")
+    pytest.importorskip("pyarrow", reason="pip install '.[spark]'")
     source, run = trace_at(tmp_path / "a.jsonl"), tmp_path / "run"
     assert quidnunc("ingest", source, "-o", run, "--engine", "duckdb").code == 0
     cut = tmp_path / "cut.jsonl"

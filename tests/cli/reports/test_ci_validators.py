@@ -23,8 +23,8 @@ NAMED = os.environ.get("QUIDNUNC_VALIDATORS")
 if not NAMED:
     pytest.skip("QUIDNUNC_VALIDATORS is not set: `.ci/validators FOLDER`", allow_module_level=True)
 FOLDER = Path(NAMED)
-jsonschema = pytest.importorskip("jsonschema", reason="pip install 'quidnunc[test]'")
-xmlschema = pytest.importorskip("xmlschema", reason="pip install 'quidnunc[test]'")
+jsonschema = pytest.importorskip("jsonschema", reason="pip install '.[test]'")
+xmlschema = pytest.importorskip("xmlschema", reason="pip install '.[test]'")
 
 MULTITOOL = FOLDER / "node_modules" / "@microsoft" / "sarif-multitool-linux"
 MUTANTS = Path(__file__).parents[3] / "counterexamples" / "mutants"

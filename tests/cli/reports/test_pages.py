@@ -465,7 +465,8 @@ def test_the_case_of_an_issue_has_what_a_replay_needs_and_no_more() -> None:
 
 def test_an_issue_says_how_to_get_the_kit_and_the_release() -> None:
     text = issue_of(load(SHARED))
-    assert "`pip install quidnunc`" in text and "`quidnunc routers build py-libp2p@0.8.1`" in text
+    assert "Install it with `pip install .` in a clone of quidnunc, and" in text
+    assert "`quidnunc routers build py-libp2p@0.8.1`" in text
     assert "routers build" not in issue_of(evolve(load(SHARED), against="python 1.0"))
 
 

@@ -111,7 +111,7 @@ def test_the_findings_of_three_routers(
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The page of a simulated network in which nodes come and go."""
-    pytest.importorskip("numpy", reason="pip install 'quidnunc[trace]'")
+    pytest.importorskip("numpy", reason="pip install '.[trace]'")
     folder = tmp_path_factory.mktemp("simulated")
     (folder / "net.yaml").write_text(
         "nodes: [{count: 14}]\ntopology: {degree: 4}\ntraffic: [{count: 4}]\n"
@@ -139,7 +139,7 @@ def test_the_slider_of_a_simulated_network(
 
 
 def test_the_slider_of_each_case_of_a_network(tmp_path: Path) -> None:
-    pytest.importorskip("numpy", reason="pip install 'quidnunc[trace]'")
+    pytest.importorskip("numpy", reason="pip install '.[trace]'")
     names = ("attack.idontwant-before-signature.gossipsub-1.2-draft", "routes.never-to-self.dog")
     page = page_of(content_of(NETWORKS / f"{name}.case" for name in names))
     look = seen(page, tmp_path, look=SLIDE)

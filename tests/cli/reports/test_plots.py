@@ -8,7 +8,7 @@ import pytest
 
 from quidnunc.reports.pages.plots import Line, line_plot
 
-pytest.importorskip("matplotlib", reason="pip install 'quidnunc[trace]'")
+pytest.importorskip("matplotlib", reason="pip install '.[trace]'")
 
 
 def ticks(svg: str) -> list[float]:

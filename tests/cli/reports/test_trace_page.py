@@ -13,8 +13,8 @@ from tests.cli.reports.test_pages import read
 from tests.conftest import Command
 from tests.helpers.networks import land
 
-pytest.importorskip("matplotlib", reason="pip install 'quidnunc[trace]'")
-pytest.importorskip("duckdb", reason="pip install 'quidnunc[trace]'")
+pytest.importorskip("matplotlib", reason="pip install '.[trace]'")
+pytest.importorskip("duckdb", reason="pip install '.[trace]'")
 SWEEP = """
 name: <small>
 simulate:

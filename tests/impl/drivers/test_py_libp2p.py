@@ -169,7 +169,7 @@ def test_unknown_protocol_and_mempool_parameters() -> None:
 def test_absence_is_said_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(release_module.importlib.util, "find_spec", lambda name: None)
     assert release_module.reason_unavailable() == (
-        "the package libp2p is not installed: pip install 'quidnunc[py-libp2p]'"
+        "the package libp2p is not installed: pip install '.[py-libp2p]' in a clone of quidnunc"
     )
 
 

@@ -13,9 +13,7 @@ from quidnunc.impl.wire.schemas import WireSchema, schema_changes
 from quidnunc.impl.wire.schemas_buf import buf_program, opinion
 from quidnunc.model.rpc import ControlField
 
-NEEDS_BUF = pytest.mark.skipif(
-    buf_program() is None, reason="buf is not installed: pip install 'quidnunc[wire]'"
-)
+NEEDS_BUF = pytest.mark.skipif(buf_program() is None, reason="buf is not installed: pip install '.[wire]'")
 PUBSUB = ("gossipsub-1.0", "gossipsub-1.1", "gossipsub-1.2-draft", "gossipsub-1.2", "gossipsub-1.3")
 PAIRS = (
     *zip(PUBSUB, PUBSUB[1:], strict=False),

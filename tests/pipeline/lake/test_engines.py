@@ -26,8 +26,8 @@ from quidnunc.pipeline.simulation.run import write_run
 from quidnunc.pipeline.simulation.scenario.file import read_mapping, scenario_of
 from quidnunc.pipeline.trace.shapes import TraceError
 
-parquet = pytest.importorskip("pyarrow.parquet", reason="pip install 'quidnunc[trace]'")
-pytest.importorskip("duckdb", reason="pip install 'quidnunc[trace]'")
+parquet = pytest.importorskip("pyarrow.parquet", reason="pip install '.[trace]'")
+pytest.importorskip("duckdb", reason="pip install '.[trace]'")
 from quidnunc.pipeline.lake.engines.spark import SparkEngine
 from tests.helpers.networks import ASKED, land
 from tests.helpers.simulated import scenario
@@ -189,7 +189,13 @@ def test_processes_are_as_many_as_the_bytes_are_worth(monkeypatch: pytest.Monkey
         ("spark", None, None, False, "spark (as asked)"),
         ("duckdb", None, None, True, "duckdb (as asked)"),
         ("auto", None, "no Java", True, "duckdb (no Spark: no Java)"),
-        ("auto", None, "no Java", False, "pip install 'quidnunc[trace]'; or, for Spark: no Java"),
+        (
+            "auto",
+            None,
+            "no Java",
+            False,
+            "pip install '.[trace]' in a clone of quidnunc; or, for Spark: no Java",
+        ),
         ("auto", "spark://host:7077", "no Java", True, "no Java"),
         ("spark", None, "no Java", True, "no Java"),
         ("duckdb", None, None, False, "duckdb and numpy and pyarrow must be installed"),

@@ -26,7 +26,7 @@ from quidnunc.pipeline.trace.shapes import TraceError
 from tests.conftest import Command
 from tests.helpers.trace_files import write_trace
 
-parquet = pytest.importorskip("pyarrow.parquet", reason="pip install 'quidnunc[spark]'")
+parquet = pytest.importorskip("pyarrow.parquet", reason="pip install '.[spark]'")
 from tests.helpers.networks import ASKED, Landing, land, left_out_of, silver_of
 
 BEAT = TraceEvent(HeartbeatEvent(), b"a", 5)

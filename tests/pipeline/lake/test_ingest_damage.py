@@ -12,7 +12,7 @@ from quidnunc.pipeline.trace.events import DeliverMessage, TraceEvent
 from tests.conftest import Command
 from tests.helpers.trace_files import write_trace
 
-pytest.importorskip("pyarrow", reason="pip install 'quidnunc[spark]'")
+pytest.importorskip("pyarrow", reason="pip install '.[spark]'")
 
 FIRST_NS = 1_700_000_000_000_000_001
 DUCKDB = ("--engine", "duckdb")

@@ -26,7 +26,7 @@ import pytest
 from quidnunc.pipeline.lake.spark_session import why_not
 from quidnunc.pipeline.trace.files import MAX_BAD_KEPT
 
-duckdb = pytest.importorskip("duckdb", reason="pip install 'quidnunc[trace]'")
+duckdb = pytest.importorskip("duckdb", reason="pip install '.[trace]'")
 
 NIGHTLY = bool(os.environ.get("QUIDNUNC_NIGHTLY"))
 FAULTS = int(os.environ.get("QUIDNUNC_FAULTS", "100" if NIGHTLY else "6"))

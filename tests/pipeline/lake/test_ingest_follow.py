@@ -23,7 +23,7 @@ from tests.conftest import Command
 from tests.helpers.interrupts import hear_interrupts
 from tests.helpers.networks import Landing, land
 
-pytest.importorskip("duckdb", reason="pip install 'quidnunc[trace]'")
+pytest.importorskip("duckdb", reason="pip install '.[trace]'")
 SAID = ("--clock", "one", "--buckets", "3", "--engine", "duckdb")
 
 

@@ -20,7 +20,7 @@ import pytest
 
 from quidnunc.pipeline.lake.spark_session import why_not
 
-parquet = pytest.importorskip("pyarrow.parquet", reason="pip install 'quidnunc[spark]'")
+parquet = pytest.importorskip("pyarrow.parquet", reason="pip install '.[spark]'")
 from tests.helpers.networks import SAID, land
 
 pytestmark = pytest.mark.skipif(

@@ -17,7 +17,7 @@ from tests.conftest import Command
 from tests.helpers.networks import left_out_of, silver_of
 from tests.helpers.trace_files import write_trace
 
-pytest.importorskip("pyarrow.parquet", reason="pip install 'quidnunc[spark]'")
+pytest.importorskip("pyarrow.parquet", reason="pip install '.[spark]'")
 NAMES = ("a b.pb", "a%20b.pb", "_left.pb", "x#1.pb", "x%.pb", "x[1].pb", "x{a,b}.pb", "ünïcode.pb", "old.pb")
 WEEKS_S = 30 * 86_400
 

@@ -22,7 +22,7 @@ from tests.conftest import Command
 from tests.helpers.simulated import scenario
 from tests.helpers.trace_values import events
 
-pytest.importorskip("pyarrow", reason="pip install 'quidnunc[spark]'")
+pytest.importorskip("pyarrow", reason="pip install '.[spark]'")
 from quidnunc.pipeline.lake.replay import replay
 from quidnunc.pipeline.lake.silver.events import event_of_rows
 from tests.helpers.networks import land, silver_of

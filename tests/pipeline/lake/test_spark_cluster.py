@@ -23,8 +23,8 @@ from attrs import frozen
 from quidnunc.pipeline.lake.spark_session import why_not
 from tests.conftest import Ran
 
-parquet = pytest.importorskip("pyarrow.parquet", reason="pip install 'quidnunc[spark]'")
-pyspark = pytest.importorskip("pyspark", reason="pip install 'quidnunc[spark]'")
+parquet = pytest.importorskip("pyarrow.parquet", reason="pip install '.[spark]'")
+pyspark = pytest.importorskip("pyspark", reason="pip install '.[spark]'")
 from tests.helpers.networks import SAID, land
 
 pytestmark = [

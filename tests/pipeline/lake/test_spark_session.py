@@ -64,7 +64,7 @@ def test_without_pyspark_it_says_what_to_install() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert ran.returncode == 1
-    assert "EngineMissing" in ran.stderr and "pip install 'quidnunc[spark]'" in ran.stderr
+    assert "EngineMissing" in ran.stderr and "pip install '.[spark]'" in ran.stderr
 
 
 def test_a_cluster_is_known_by_its_url() -> None:
@@ -106,7 +106,7 @@ def test_workers_find_the_package_and_this_interpreter(spark: Any) -> None:
 
 def test_what_ends_spark_is_a_line() -> None:
     """A JVM that was killed, a full disk in a worker and one here; what is our own mistake is not hidden."""
-    protocol = pytest.importorskip("py4j.protocol", reason="pip install 'quidnunc[spark]'")
+    protocol = pytest.importorskip("py4j.protocol", reason="pip install '.[spark]'")
     killed = in_a_line(protocol.Py4JNetworkError("Answer from Java side is empty\n\tat x"))
     assert (
         killed == "Spark ended with Answer from Java side is empty; what is whole is kept: repeat the command"

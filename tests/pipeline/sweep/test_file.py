@@ -372,10 +372,10 @@ def test_without_spark_it_says_what_to_install(
     from quidnunc.pipeline.lake import spark_session as module
 
     def missing() -> None:
-        raise module.EngineMissing("pyspark must be installed: pip install 'quidnunc[spark]'")
+        raise module.EngineMissing("pyspark must be installed: pip install '.[spark]'")
 
     monkeypatch.setattr(module, "_demand_pyspark", missing)
     path = tmp_path / "s.yaml"
     path.write_text("simulate: {scenario: {nodes: [{count: 4}], topology: {degree: 2}}}")
     assert main(["sweep", str(path), "-o", str(tmp_path / "c"), "--engine", "spark"]) == 4
-    assert "pip install 'quidnunc[spark]'" in capsys.readouterr().err
+    assert "pip install '.[spark]'" in capsys.readouterr().err

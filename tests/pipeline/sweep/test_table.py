@@ -55,7 +55,7 @@ def test_a_sweep_without_networks_has_no_table(tmp_path: Path) -> None:
 
 
 def test_means_of_the_table_are_those_of_the_summary(tmp_path: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet", reason="pip install 'quidnunc[trace]'")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pip install '.[trace]'")
     (tmp_path / "sweep.yaml").write_text(SWEEP, encoding="utf-8")
     carry_out(load_sweep(tmp_path / "sweep.yaml", "sources"), tmp_path / "out", LocalExecutor(1))
     rows = parquet.read_table(tmp_path / "out" / "runs.parquet").to_pylist()

@@ -108,7 +108,7 @@ def test_times_keep_their_nanoseconds() -> None:
 
 def test_a_record_of_a_stranger_does_not_end_an_ingest(tmp_path: Path) -> None:
     """Go's zero time, years beyond 64 bits, half of a surrogate pair, sizes of thirty digits; compressed."""
-    pytest.importorskip("pyarrow", reason="pip install 'quidnunc[spark]'")
+    pytest.importorskip("pyarrow", reason="pip install '.[spark]'")
     from quidnunc.pipeline.lake.ingest import SourceOptions, manifest_of
     from quidnunc.pipeline.lake.run_folder import RunFolder
     from tests.helpers.networks import silver_of

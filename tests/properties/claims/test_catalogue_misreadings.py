@@ -68,7 +68,7 @@ def absent(router: str) -> str:
     """Why the router cannot be played here; empty where it can."""
     if router == "py-libp2p":
         there = importlib.util.find_spec("libp2p") is not None
-        return "" if there else "libp2p is not installed: pip install 'quidnunc[py-libp2p]'"
+        return "" if there else "libp2p is not installed: pip install '.[py-libp2p]'"
     builds = BUILDS[router]
     if lacking := builds.missing(builds.DEFAULT):
         return lacking

@@ -392,7 +392,7 @@ def test_each_claim_that_a_test_holds_has_it() -> None:
 @pytest.mark.parametrize("claim", [c for c in HELD.values() if c.network], ids=lambda c: c.id)
 def test_each_claim_of_a_network_is_one_of_its_own(claim: Any) -> None:
     """The network is explored in tests/properties/solver/test_explore.py."""
-    pytest.importorskip("z3", reason="z3-solver is not installed: pip install 'quidnunc[prove]'")
+    pytest.importorskip("z3", reason="z3-solver is not installed: pip install '.[prove]'")
     from quidnunc.properties.proofs.mesh.mesh_link import mesh_link
 
     network = mesh_link(claim.network, peers=2, d_high=1)

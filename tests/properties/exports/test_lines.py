@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("z3", reason="z3-solver is not installed: pip install 'quidnunc[prove]'")
-pytest.importorskip("numpy", reason="numba is not installed: pip install 'quidnunc[prove]'")
-pytest.importorskip("yaml", reason="PyYAML is not installed: pip install 'quidnunc[prove]'")
+pytest.importorskip("z3", reason="z3-solver is not installed: pip install '.[prove]'")
+pytest.importorskip("numpy", reason="numba is not installed: pip install '.[prove]'")
+pytest.importorskip("yaml", reason="PyYAML is not installed: pip install '.[prove]'")
 
 from quidnunc.properties.documents.clauses import load
 from quidnunc.properties.exports import lines as exported
@@ -24,7 +24,7 @@ from tests.helpers.instances import spin_violates, wrong_in_smtlib
 from tests.helpers.readers import ROOT
 
 QUICK = ("mesh-link", "mesh-degree", "mesh-flow", "dog-controller", "idontwant-codec", "score-algebra")
-needs_cvc5 = pytest.mark.skipif(not has_cvc5(), reason="cvc5 is not installed: pip install 'quidnunc[prove]'")
+needs_cvc5 = pytest.mark.skipif(not has_cvc5(), reason="cvc5 is not installed: pip install '.[prove]'")
 needs_spin = pytest.mark.skipif(
     not (shutil.which("spin") and shutil.which("cc")), reason="Spin or a C compiler is not installed"
 )

@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 from attrs import evolve
 
-pytest.importorskip("z3", reason="z3-solver is not installed: pip install 'quidnunc[prove]'")
-pytest.importorskip("yaml", reason="PyYAML is not installed: pip install 'quidnunc[prove]'")
+pytest.importorskip("z3", reason="z3-solver is not installed: pip install '.[prove]'")
+pytest.importorskip("yaml", reason="PyYAML is not installed: pip install '.[prove]'")
 
 from quidnunc.properties.params.advice import longer_memory, no_starving, shed
 from quidnunc.properties.params.attack import least_counter, needed_rate, simulate_attack, starving_attack

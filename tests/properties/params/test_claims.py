@@ -8,8 +8,8 @@ from fractions import Fraction
 import pytest
 from attrs import evolve
 
-z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install 'quidnunc[prove]'")
-pytest.importorskip("yaml", reason="PyYAML is not installed: pip install 'quidnunc[prove]'")
+z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install '.[prove]'")
+pytest.importorskip("yaml", reason="PyYAML is not installed: pip install '.[prove]'")
 
 from quidnunc.model.score_interval import DENOMINATOR
 from quidnunc.properties.params import claims as params_claims

@@ -306,7 +306,7 @@ def test_a_node_that_sends_nobody_a_transaction_leaves_its_neighbour_undecided()
 
 
 def test_the_command_takes_one_or_two(quidnunc: Command, tmp_path: Path) -> None:
-    pytest.importorskip("z3", reason="z3-solver is not installed: pip install 'quidnunc[prove]'")
+    pytest.importorskip("z3", reason="z3-solver is not installed: pip install '.[prove]'")
     bad, good = tmp_path / "bad.toml", tmp_path / "good.toml"
     bad.write_text("[mempool]\ndog_protocol_enabled = true\ndog_adjust_interval = '200ms'\n")
     good.write_text("[mempool]\n")
@@ -319,8 +319,8 @@ def test_the_command_takes_one_or_two(quidnunc: Command, tmp_path: Path) -> None
 
 
 def test_the_two_are_of_one_kind(quidnunc: Command, tmp_path: Path) -> None:
-    pytest.importorskip("z3", reason="z3-solver is not installed: pip install 'quidnunc[prove]'")
-    pytest.importorskip("yaml", reason="PyYAML is not installed: pip install 'quidnunc[prove]'")
+    pytest.importorskip("z3", reason="z3-solver is not installed: pip install '.[prove]'")
+    pytest.importorskip("yaml", reason="PyYAML is not installed: pip install '.[prove]'")
     node = tmp_path / "node.toml"
     node.write_text("[mempool]\n")
     ran = quidnunc("params", "eth2", node)
@@ -330,7 +330,7 @@ def test_the_two_are_of_one_kind(quidnunc: Command, tmp_path: Path) -> None:
 
 
 def test_the_report_names_what_it_leaves_out(quidnunc: Command, tmp_path: Path) -> None:
-    pytest.importorskip("z3", reason="z3-solver is not installed: pip install 'quidnunc[prove]'")
+    pytest.importorskip("z3", reason="z3-solver is not installed: pip install '.[prove]'")
     on, off = tmp_path / "on.toml", tmp_path / "off.toml"
     on.write_text("[mempool]\ndog_protocol_enabled = true\n")
     off.write_text("[mempool]\nfoo = 1\n")

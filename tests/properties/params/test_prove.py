@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import pytest
 
-z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install 'quidnunc[prove]'")
-pytest.importorskip("numpy", reason="numba is not installed: pip install 'quidnunc[prove]'")
-pytest.importorskip("yaml", reason="PyYAML is not installed: pip install 'quidnunc[prove]'")
+z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install '.[prove]'")
+pytest.importorskip("numpy", reason="numba is not installed: pip install '.[prove]'")
+pytest.importorskip("yaml", reason="PyYAML is not installed: pip install '.[prove]'")
 
 from quidnunc.properties.params.prove import ScoreLemma, lemmas, names
 from quidnunc.properties.proofs.prove import prove, provers
@@ -97,7 +97,7 @@ def test_the_published_result_is_decided_in_both_forms() -> None:
 
 def test_cvc5_agrees_on_the_algebra() -> None:
     if not has_cvc5():
-        pytest.skip("cvc5 is not installed: pip install 'quidnunc[prove]'")
+        pytest.skip("cvc5 is not installed: pip install '.[prove]'")
     questions = SolverSession(recheck=True)
     lemma = LEMMAS["clean-is-not-negative"]
     assert questions.solve("cvc5", lemma.premise, z3.Not(lemma.conclusion))[0] == "unsat"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("yaml", reason="PyYAML is not installed: pip install 'quidnunc[prove]'")
+pytest.importorskip("yaml", reason="PyYAML is not installed: pip install '.[prove]'")
 
 from quidnunc.properties.params.file import MAX_FILE_BYTES, ParamsError, read_file, shipped_files
 from quidnunc.properties.params.read import FIELDS, network_of, remarks

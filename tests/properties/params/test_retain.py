@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install 'quidnunc[prove]'")
+z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install '.[prove]'")
 
 from quidnunc.impl.gossipsub.scores import ScoreKeeper
 from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters

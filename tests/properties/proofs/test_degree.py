@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from attrs import evolve, frozen
 
-z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install 'quidnunc[prove]'")
+z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install '.[prove]'")
 
 from quidnunc.model.events import Advance
 from quidnunc.model.parameters import Parameters

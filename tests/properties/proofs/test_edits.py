@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install 'quidnunc[prove]'")
-pytest.importorskip("numpy", reason="numba is not installed: pip install 'quidnunc[prove]'")
+z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install '.[prove]'")
+pytest.importorskip("numpy", reason="numba is not installed: pip install '.[prove]'")
 
 from attrs import evolve
 

@@ -10,7 +10,7 @@ from attrs import evolve
 
 from quidnunc.model.errors import SpecError
 
-z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install 'quidnunc[prove]'")
+z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install '.[prove]'")
 
 from quidnunc.properties.proofs import prove as network_prove
 from quidnunc.properties.proofs.mesh.links import VARIANTS
@@ -93,7 +93,7 @@ def test_a_pair_needs_queues_of_three_and_no_more(table: PairTable) -> None:
 
 
 def test_backoff_proves_the_claim_for_every_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("numpy", reason="numba is not installed: pip install 'quidnunc[prove]'")
+    pytest.importorskip("numpy", reason="numba is not installed: pip install '.[prove]'")
     monkeypatch.setattr(network_prove, "PROVED_SIZES", (2, 3))
     results = {result.name: result for result in network_prove.prove(PROVED, SolverSession())}
     assert list(results) == [PROVED, f"{PROVED}.clauses", f"{PROVED}.claim-alone"]
@@ -231,7 +231,7 @@ def test_solvers_that_contradict_each_other_stop_everything(monkeypatch: pytest.
 
 
 def test_cvc5_reads_what_z3_writes() -> None:
-    pytest.importorskip("cvc5", reason="cvc5 is not installed: pip install 'quidnunc[prove]'")
+    pytest.importorskip("cvc5", reason="cvc5 is not installed: pip install '.[prove]'")
     from quidnunc.properties.solver.questions import answer_of_cvc5
 
     assert answer_of_cvc5("(set-logic QF_BV)(declare-fun a () Bool)(assert a)(check-sat)") == "sat"

@@ -104,7 +104,7 @@ def test_wrong_names() -> None:
 
 
 def test_somebody_elses_router_is_a_node_too() -> None:
-    pytest.importorskip("libp2p", reason="py-libp2p is not installed: pip install 'quidnunc[py-libp2p]'")
+    pytest.importorskip("libp2p", reason="py-libp2p is not installed: pip install '.[py-libp2p]'")
     found = replay_on(read("mesh.members-announced-the-topic.gossipsub-1.0"), "py-libp2p")
     assert found.outcome == "same" and found.reason.endswith("because the router does not report its state")
     assert "mempool" in replay_on(read("routes.never-to-self.dog"), "py-libp2p").reason

@@ -12,9 +12,9 @@ from attrs import evolve
 
 from quidnunc.model.errors import SpecError
 
-z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install 'quidnunc[prove]'")
-np = pytest.importorskip("numpy", reason="numba is not installed: pip install 'quidnunc[prove]'")
-pytest.importorskip("numba", reason="numba is not installed: pip install 'quidnunc[prove]'")
+z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install '.[prove]'")
+np = pytest.importorskip("numpy", reason="numba is not installed: pip install '.[prove]'")
+pytest.importorskip("numba", reason="numba is not installed: pip install '.[prove]'")
 
 from quidnunc.properties.proofs.mesh.links import VARIANTS
 from quidnunc.properties.proofs.mesh.mesh_link import BIDIRECTIONAL, LINKED, mesh_link

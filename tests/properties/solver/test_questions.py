@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from attrs import frozen
 
-pytest.importorskip("z3", reason="pip install 'quidnunc[prove]'")
+pytest.importorskip("z3", reason="pip install '.[prove]'")
 from quidnunc.properties.solver.questions import answer_of_z3
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from quidnunc.model.errors import SpecError
 
-z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install 'quidnunc[prove]'")
+z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install '.[prove]'")
 
 from quidnunc.properties.documents.clauses import load
 from quidnunc.properties.proofs import networks

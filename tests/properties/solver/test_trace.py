@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("z3", reason="z3-solver is not installed: pip install 'quidnunc[prove]'")
+pytest.importorskip("z3", reason="z3-solver is not installed: pip install '.[prove]'")
 
 from quidnunc.output import table
 from quidnunc.properties.proofs.mesh.mesh_link import BIDIRECTIONAL, mesh_link
@@ -24,7 +24,7 @@ def test_the_page_shows_the_shortest_trace(name: str) -> None:
 
 
 def test_the_page_gives_the_reason_that_is_proved() -> None:
-    pytest.importorskip("numpy", reason="numba is not installed: pip install 'quidnunc[prove]'")
+    pytest.importorskip("numpy", reason="numba is not installed: pip install '.[prove]'")
     from quidnunc.properties.proofs.mesh.infer import clause_sentence, inferred_clauses
     from quidnunc.properties.proofs.mesh.projection import table_of
 

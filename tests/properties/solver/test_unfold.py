@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install 'quidnunc[prove]'")
+z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install '.[prove]'")
 
 from quidnunc.properties.solver.unfold import by_definition
 

@@ -31,8 +31,8 @@ from quidnunc.pipeline.trace.trace_pb2 import TraceEvent as Wire
 from tests.helpers.trace_files import write_trace
 from tests.helpers.trace_values import events
 
-pyarrow = pytest.importorskip("pyarrow", reason="pip install 'quidnunc[spark]'")
-parquet = pytest.importorskip("pyarrow.parquet", reason="pip install 'quidnunc[spark]'")
+pyarrow = pytest.importorskip("pyarrow", reason="pip install '.[spark]'")
+parquet = pytest.importorskip("pyarrow.parquet", reason="pip install '.[spark]'")
 from quidnunc.pipeline.lake.bronze import schema as bronze_schema
 
 QUICK = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -110,7 +110,7 @@ def test_nothing_is_lost(carrier: Carrier, written: list[TraceEvent]) -> None:
 @given(st.lists(events(go=True), max_size=5))
 @QUICK
 def test_the_columns_of_both_decoders_are_equal(written: list[TraceEvent]) -> None:
-    pytest.importorskip("ptars", reason="pip install 'quidnunc[spark]'")
+    pytest.importorskip("ptars", reason="pip install '.[spark]'")
     from quidnunc.pipeline.trace.proto import bytes_of
 
     frames = [bytes_of(event) for event in written]

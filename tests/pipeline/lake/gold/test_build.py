@@ -16,7 +16,7 @@ from quidnunc.pipeline.lake.run_folder import RunFolder
 from quidnunc.pipeline.trace.events import HeartbeatEvent, RunStart, TraceEvent
 from tests.conftest import Command, Ran
 
-parquet = pytest.importorskip("pyarrow.parquet", reason="pip install 'quidnunc[spark]'")
+parquet = pytest.importorskip("pyarrow.parquet", reason="pip install '.[spark]'")
 from quidnunc.pipeline.lake.gold.witness import VIOLATIONS, VIOLATIONS_JSON
 from tests.helpers.duck import Duck
 from tests.helpers.networks import SAID, Landing, land, silver_of

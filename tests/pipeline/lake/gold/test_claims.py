@@ -31,7 +31,7 @@ from quidnunc.pipeline.trace.shapes import TraceError
 from quidnunc.properties.claims.catalogue import level_of
 from quidnunc.properties.claims.tables import ALL
 
-pytest.importorskip("pyarrow", reason="pip install 'quidnunc[spark]'")
+pytest.importorskip("pyarrow", reason="pip install '.[spark]'")
 from quidnunc.pipeline.lake.gold.witness import VIOLATIONS_JSON, write_witnesses
 from quidnunc.trace_run import exit_of
 from tests.helpers.duck import Duck

@@ -26,7 +26,7 @@ from quidnunc.pipeline.trace.events import (
 from tests.helpers.simulated import run as simulated
 from tests.helpers.trace_files import write_trace
 
-pytest.importorskip("pyarrow", reason="pip install 'quidnunc[spark]'")
+pytest.importorskip("pyarrow", reason="pip install '.[spark]'")
 from quidnunc.pipeline.lake.engines.spark import SparkEngine
 from quidnunc.pipeline.lake.ingest import SourceOptions
 from tests.helpers.duck import Duck

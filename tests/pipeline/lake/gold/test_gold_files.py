@@ -29,7 +29,7 @@ from quidnunc.pipeline.trace.metrics import metrics_of
 from quidnunc.pipeline.trace.rpc import RpcMeta
 from tests.helpers.trace_files import write_trace
 
-pytest.importorskip("pyarrow", reason="pip install 'quidnunc[spark]'")
+pytest.importorskip("pyarrow", reason="pip install '.[spark]'")
 from quidnunc.pipeline.lake.gold.witness import VIOLATIONS_JSON, write_witnesses
 from tests.helpers.duck import Duck
 from tests.helpers.networks import SETTINGS, silver_of

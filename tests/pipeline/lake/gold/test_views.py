@@ -16,8 +16,8 @@ from quidnunc.pipeline.lake.ingest import ingest
 from quidnunc.pipeline.lake.run_folder import RunFolder
 from tests.helpers.networks import ASKED, land
 
-duckdb = pytest.importorskip("duckdb", reason="pip install 'quidnunc[trace]'")
-parquet = pytest.importorskip("pyarrow.parquet", reason="pip install 'quidnunc[trace]'")
+duckdb = pytest.importorskip("duckdb", reason="pip install '.[trace]'")
+parquet = pytest.importorskip("pyarrow.parquet", reason="pip install '.[trace]'")
 
 
 @pytest.fixture(scope="module")

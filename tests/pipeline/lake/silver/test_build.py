@@ -21,9 +21,9 @@ from quidnunc.pipeline.trace.rpc import ControlMeta, IWantMeta, MempoolMeta, Mes
 from tests.helpers.trace_files import write_trace
 from tests.helpers.trace_values import events
 
-numpy = pytest.importorskip("numpy", reason="pip install 'quidnunc[spark]'")
-pyarrow = pytest.importorskip("pyarrow", reason="pip install 'quidnunc[spark]'")
-parquet = pytest.importorskip("pyarrow.parquet", reason="pip install 'quidnunc[spark]'")
+numpy = pytest.importorskip("numpy", reason="pip install '.[spark]'")
+pyarrow = pytest.importorskip("pyarrow", reason="pip install '.[spark]'")
+parquet = pytest.importorskip("pyarrow.parquet", reason="pip install '.[spark]'")
 from quidnunc.pipeline.lake.bronze.build import BronzeEntry
 from quidnunc.pipeline.lake.bronze.schema import GO, decode
 from quidnunc.pipeline.lake.silver.build import buckets_for

@@ -25,7 +25,7 @@ from quidnunc.pipeline.lake.silver.parts import (
 from quidnunc.pipeline.trace.events import HeartbeatEvent, TraceEvent
 from tests.helpers.trace_files import write_trace
 
-pytest.importorskip("pyarrow.parquet", reason="pip install 'quidnunc[spark]'")
+pytest.importorskip("pyarrow.parquet", reason="pip install '.[spark]'")
 from quidnunc.pipeline.lake.silver.events import events_of_bucket
 from tests.helpers.networks import Landing, land, silver_of
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install 'quidnunc[prove]'")
+z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install '.[prove]'")
 
 from quidnunc.model.errors import SpecError
 from quidnunc.model.mempool.dog.variants import VARIANTS

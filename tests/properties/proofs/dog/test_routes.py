@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install 'quidnunc[prove]'")
+z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install '.[prove]'")
 
 from quidnunc.model.errors import SpecError
 from quidnunc.properties.documents.clauses import load
@@ -89,7 +89,7 @@ def test_a_second_hand_counts_the_same(name: str, any_sender: bool) -> None:
 
 
 def test_machine_code_counts_the_same() -> None:
-    pytest.importorskip("numba", reason="numba is not installed: pip install 'quidnunc[prove]'")
+    pytest.importorskip("numba", reason="numba is not installed: pip install '.[prove]'")
     found = explore(dog_routes(PLAIN, peers=3))
     assert (found.states, found.transitions, found.depth) == (9248, 33728, 20)
     # Messages name neighbours, so that a renaming of fields is not enough to exchange two of them.

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install 'quidnunc[prove]'")
+z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install '.[prove]'")
 
 from quidnunc.properties.proofs.idontwant.codec import (
     IDS,

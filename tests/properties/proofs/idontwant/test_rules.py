@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install 'quidnunc[prove]'")
+z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install '.[prove]'")
 
 from quidnunc.model.errors import SpecError
 from quidnunc.properties.cases.file import parse
@@ -132,7 +132,7 @@ def test_a_second_hand_counts_the_same() -> None:
 
 
 def test_machine_code_and_symmetry_count_the_same() -> None:
-    pytest.importorskip("numba", reason="numba is not installed: pip install 'quidnunc[prove]'")
+    pytest.importorskip("numba", reason="numba is not installed: pip install '.[prove]'")
     network = idontwant_forged(PLAIN, peers=3)
     slow, fast = explore(network, engine="python"), explore(network, symmetry=True)
     assert (fast.states, fast.transitions, fast.claims) == (slow.states, slow.transitions, slow.claims)

@@ -24,7 +24,7 @@ State-vector 20 byte, depth reached 196, errors: 0
 @needs_spin
 @pytest.mark.parametrize("name", [name for name, variant in VARIANTS.items() if not variant.announced])
 def test_spin_counts_what_the_rules_reach(name: str) -> None:
-    pytest.importorskip("z3", reason="z3-solver is not installed: pip install 'quidnunc[prove]'")
+    pytest.importorskip("z3", reason="z3-solver is not installed: pip install '.[prove]'")
     from quidnunc.properties.proofs.mesh.mesh_link import mesh_link
     from quidnunc.properties.solver.explore import explore
 

@@ -8,7 +8,7 @@ from itertools import permutations
 import pytest
 from attrs import evolve
 
-z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install 'quidnunc[prove]'")
+z3 = pytest.importorskip("z3", reason="z3-solver is not installed: pip install '.[prove]'")
 
 from quidnunc.model.errors import SpecError
 from quidnunc.properties.documents.clauses import load
