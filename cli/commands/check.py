@@ -290,7 +290,7 @@ def _search(name: str, options: argparse.Namespace, started: float) -> tuple[Cam
             f"{count(far.steps, 'step')}, {count(far.roots, 'root cause')}, {far.seconds:.0f} s"
         )
 
-    budget = None if options.runs is not None else budget_s(options.budget or "60s")
+    budget = None if options.runs is not None else _budget_s(options)
     recording = _recording(options)
     try:
         with _signals_to(processes) as signals:
@@ -323,10 +323,14 @@ def _recording(options: argparse.Namespace) -> Recording | None:
 
 
 def _limit(options: argparse.Namespace, started: float) -> TimeLimit:
-    """The time limit of a suite; none without --budget, and none for a search, which has its own."""
-    if not options.suite or options.budget is None:
-        return TimeLimit()
-    return TimeLimit.of(started, budget_s(options.budget))
+    """The time limit of a suite; none without --budget. A search ends by itself; its limit is of case files."""
+    if not options.suite:
+        return TimeLimit() if options.runs is not None else TimeLimit.of_search(started, _budget_s(options))
+    return TimeLimit() if options.budget is None else TimeLimit.of(started, _budget_s(options))
+
+
+def _budget_s(options: argparse.Namespace) -> float:
+    return budget_s(options.budget or "60s")
 
 
 def _suite(name: str, options: argparse.Namespace, limit: TimeLimit) -> tuple[Campaign, int]:
@@ -439,7 +443,9 @@ def _write_cases(
         if (is_cut or not root.minimised) and (better := _better_there(path, case, replays=replays)):
             case = better
             stayed.append(str(path))
-        elif (now := _written(path, case, options.against, unwritten, replays=replays)) is not None:
+        elif (
+            now := _written(path, case, options.against, unwritten, until if replays else None)
+        ) is not None:
             case = now
         else:
             continue
@@ -470,14 +476,20 @@ def _is_written(path: Path, case: Case, unwritten: list[str]) -> bool:
     return True
 
 
-def _written(path: Path, case: Case, against: str, unwritten: list[str], *, replays: bool) -> Case | None:
-    """Write a case, and once more with how often it departs, if `replays`. None where it cannot be."""
+def _written(
+    path: Path, case: Case, against: str, unwritten: list[str], until: TimeLimit | None
+) -> Case | None:
+    """Write a case, and once more with how often it departs, as far as there is time `until` then.
+
+    None where it cannot be written.
+    """
     from quidnunc.properties.search.worker import opener_of
 
     if not _is_written(path, case, unwritten):
         return None
-    if replays:
-        case = evolve(case, reproduced=repeated(case, opener_of(against), REPEATS))
+    if until is not None:
+        times = repeated(case, opener_of(against), REPEATS, until.filing_is_over)
+        case = evolve(case, reproduced=times)
         _is_written(path, case, unwritten)
     return case
 

@@ -7,7 +7,7 @@ whether a departure is the one that was recorded or another.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from attrs import evolve, field, mutable
@@ -171,19 +171,21 @@ def _replayed(case: Case, opener: Opener, rules: Protocol) -> CaseReplay:
     )
 
 
-def repeated(case: Case, opener: Opener, times: int = REPEATS) -> tuple[int, int] | None:
+def repeated(
+    case: Case, opener: Opener, times: int = REPEATS, is_over: Callable[[], bool] = lambda: False
+) -> tuple[int, int] | None:
     """(k, n): in how many of n replays the router departs as the case records; None where it cannot be asked.
 
-    `times` replays, or fewer where they take longer than `REPEATS_S`.
+    `times` replays, or fewer where they take longer than `REPEATS_S` or the time `is_over`.
     """
     started = time.monotonic()
     outcomes: list[Outcome] = []
     try:
-        while len(outcomes) < times and time.monotonic() - started < REPEATS_S:
+        while len(outcomes) < times and time.monotonic() - started < REPEATS_S and not is_over():
             outcomes.append(replay_router(case, opener).outcome)
     except (AdapterError, ValueError):
         return None
-    return outcomes.count("same"), len(outcomes)
+    return (outcomes.count("same"), len(outcomes)) if outcomes else None
 
 
 def control_by(case: Case, ours: Opener) -> Control:

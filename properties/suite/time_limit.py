@@ -17,6 +17,10 @@ RESERVE = 0.15
 """Of a budget, the part in which what was not explained is filed."""
 LEAST_RESERVE_S = 1.0
 MOST_RESERVE_S = 10.0
+MOST_LATE, MOST_LATE_S = 0.1, 5.0
+"""Of a budget, by how much a command may exceed it, and so many seconds more."""
+REPORT_S = 2.0
+"""Of that, the part for the report."""
 LATE, LATE_S = 0.05, 1.0
 """Of a budget, by how much the filing may exceed it, and so many seconds more. A report takes time, too."""
 
@@ -43,6 +47,13 @@ class TimeLimit:
         reserve_s = min(max(LEAST_RESERVE_S, RESERVE * budget_s), MOST_RESERVE_S, budget_s / 2)
         end = started + budget_s
         return cls(end - reserve_s, end - reserve_s / 2, end + LATE * budget_s + LATE_S, now)
+
+    @classmethod
+    def of_search(
+        cls, started: float, budget_s: float, now: Callable[[], float] = time.monotonic
+    ) -> TimeLimit:
+        """That of a search of `budget_s` seconds from `started`, which ends by itself: of its files alone."""
+        return cls(file_s=started + (1 + MOST_LATE) * budget_s + MOST_LATE_S - REPORT_S, now=now)
 
     @property
     def is_set(self) -> bool:

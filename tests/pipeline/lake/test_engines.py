@@ -194,7 +194,7 @@ def test_processes_are_as_many_as_the_bytes_are_worth(monkeypatch: pytest.Monkey
             None,
             "no Java",
             False,
-            "pip install '.[trace]' in a clone of quidnunc; or, for Spark: no Java",
+            "in a clone of quidnunc; or, for Spark: no Java",
         ),
         ("auto", "spark://host:7077", "no Java", True, "no Java"),
         ("spark", None, "no Java", True, "no Java"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from typing import Any
 
 import pytest
 from attrs import evolve, field, mutable
@@ -13,6 +14,7 @@ from quidnunc.model.edit import edited
 from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.machine import protocol_named
 from quidnunc.properties.cases.case import NOT_EXPLAINED
+from quidnunc.properties.cases.router import repeated
 from quidnunc.properties.judge.play import ModelSubject
 from quidnunc.properties.search.campaign import Campaign
 from quidnunc.properties.search.machine import FindingSearch
@@ -88,6 +90,21 @@ def test_a_budget_is_for_playing_then_for_explaining_then_for_filing(budget_s: f
     limit = TimeLimit.of(100.0, budget_s)
     assert 100 < limit.explain_s < limit.play_s < 100 + budget_s < limit.file_s
     assert limit.file_s < 100 + 1.1 * budget_s + 5 - 2, "a report takes time, too"
+
+
+def test_the_cases_of_a_search_are_replayed_as_long_as_its_budget_may_be_exceeded() -> None:
+    """Ten replays of each of many cases had no end."""
+    clock = Clock()
+    limit = TimeLimit.of_search(100.0, 60.0, clock.now)
+    assert 160 < limit.file_s < 100 + 1.1 * 60 + 5 - 1 and not limit.explaining_is_over()
+    root = next(iter(run_suite("flood", "ours:echo-to-sender").roots.values()))
+
+    def opened(config: Config) -> Any:
+        clock.at += 20.0
+        return opener_of("ours:echo-to-sender")(config)
+
+    assert repeated(root.case, opened, 10, limit.filing_is_over) == (9, 9)
+    assert repeated(root.case, opened, 10, limit.filing_is_over) is None
 
 
 def test_without_a_budget_there_is_no_limit() -> None:
