@@ -12,7 +12,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatch
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from quidnunc.arguments import (
     protocols_spoken,
 )
 from quidnunc.model.errors import CaseError
-from quidnunc.model.machine import protocol_named
+from quidnunc.model.machine import PROTOCOLS, protocol_named
 from quidnunc.options.check import ACTS
 from quidnunc.options.shared import RESULT_FILES, check_format
 from quidnunc.output import (
@@ -86,15 +85,19 @@ SAID_AFTER_S = 2.0
 
 def run(options: argparse.Namespace) -> int:
     started: float = options.started
-    names = _validated(options)
+    names, early = _names(options)
     expected = _expected(options, names)
     before = _cases_before(expected, options)
     campaigns, paths, interrupted, unwritten = [], {}, 0, list[str]()
     dialects: dict[str, tuple[DialectAnswer, ...] | None] = {}
     for name in names:
         limit = _limit(options, started)
-        find = partial(_suite, limit=limit) if options.suite else partial(_search, started=started)
-        campaign, interrupted = find(name, options)
+        if early:
+            campaign, interrupted = _nothing_played(name, options), early
+        elif options.suite:
+            campaign, interrupted = _suite(name, options, limit)
+        else:
+            campaign, interrupted = _search(name, options, started)
         campaigns.append(campaign)
         folder = name if len(names) > 1 else ""
         whole = not (interrupted or campaign.broken)
@@ -139,6 +142,16 @@ def _demand_written(unwritten: Sequence[str]) -> None:
     if unwritten:
         more = len(unwritten) - 1
         raise OSError(unwritten[0] + (f", nor can {count(more, 'more case')}" if more else ""))
+
+
+def _names(options: argparse.Namespace) -> tuple[list[str], int]:
+    """The protocols to test, and the signal that came before it was known whether they can be, or 0."""
+    try:
+        return _validated(options), 0
+    except KeyboardInterrupt as interrupt:
+        if options.protocol not in PROTOCOLS:
+            raise
+        return [options.protocol], _signal_of(interrupt)
 
 
 def _expected(options: argparse.Namespace, names: Sequence[str]) -> tuple[Expectation, ...]:
@@ -308,11 +321,23 @@ def _search(name: str, options: argparse.Namespace, started: float) -> tuple[Cam
                 progress=progress,
                 recording=recording,
             )
+        # Of a router that nothing was played to, no worker told it.
+        campaign.version = campaign.version or _version(name, options)
         return campaign, signals[0] if signals else 0
     finally:
         clear_progress()
         if recording is not None:
             join_parts([Path(part) for part in recording.parts], options.record)
+
+
+def _version(name: str, options: argparse.Namespace) -> str:
+    """What the router says of its version; nothing where it does not open."""
+    from quidnunc.impl.seam import AdapterError
+    from quidnunc.properties.search.worker import hello_of
+
+    with suppress(AdapterError):
+        return hello_of(options.against, name, profile=options.profile).version
+    return ""
 
 
 def _recording(options: argparse.Namespace) -> Recording | None:
@@ -323,7 +348,7 @@ def _recording(options: argparse.Namespace) -> Recording | None:
 
 
 def _limit(options: argparse.Namespace, started: float) -> TimeLimit:
-    """The time limit of a suite; none without --budget. A search ends by itself; its limit is of case files."""
+    """The time limit of a suite; none without --budget. A search ends itself; its limit is of case files."""
     if not options.suite:
         return TimeLimit() if options.runs is not None else TimeLimit.of_search(started, _budget_s(options))
     return TimeLimit() if options.budget is None else TimeLimit.of(started, _budget_s(options))
@@ -371,20 +396,34 @@ def _suite(name: str, options: argparse.Namespace, limit: TimeLimit) -> tuple[Ca
             )
         return campaign, 0
     except KeyboardInterrupt as interrupt:
-        if not so_far:
-            raise
-        so_far[0].interrupted = True
-        return so_far[0], int(interrupt.args[0] if interrupt.args else signal.SIGINT)
+        campaign = so_far[0] if so_far else _nothing_played(name, options)
+        campaign.interrupted = True
+        return campaign, _signal_of(interrupt)
     finally:
         clear_progress()
 
 
+def _nothing_played(name: str, options: argparse.Namespace) -> Campaign:
+    """What was found by a check that was interrupted before its first run."""
+    from quidnunc.properties.suite.files import suite_of
+
+    campaign = Campaign(name, options.against, options.seed, profile=options.profile, interrupted=True)
+    if options.suite:
+        campaign.not_played = [case for case, _ in suite_of(name)]
+    return campaign
+
+
+def _signal_of(interrupt: KeyboardInterrupt) -> int:
+    return int(interrupt.args[0] if interrupt.args else signal.SIGINT)
+
+
 def how_far(campaign: Campaign, total: int) -> str:
-    """How far a suite of `total` cases is, in words."""
-    done, roots = campaign.runs + len(campaign.left_out), count(len(campaign.roots), "root cause")
-    if done < total or not campaign.open_cases:
-        return f"{done} of {total} cases, {roots}"
-    return f"{total} cases played, {campaign.open_cases} to explain, {roots}"
+    """How far a suite of `total` cases is, in words: it counts those that fit the router, as the report does."""
+    out, roots = len(campaign.left_out), count(len(campaign.roots), "root cause")
+    fitting, left = total - out, f" ({out} left out)" if out else ""
+    if campaign.runs < fitting or not campaign.open_cases:
+        return f"{campaign.runs} of {fitting} cases{left}, {roots}"
+    return f"{campaign.runs} cases played{left}, {campaign.open_cases} to explain, {roots}"
 
 
 def _dialect(campaign: Campaign, options: argparse.Namespace) -> tuple[DialectAnswer, ...]:
@@ -658,7 +697,7 @@ def reproduce(options: argparse.Namespace) -> str:
     if options.claims != "*":
         words += ["--claims", options.claims]
     if options.expect:
-        words += ["--expect", str(options.expect)]
+        words += ["--expect", str(options.expect), *["--update-expect"] * options.update_expect]
     if options.documented:
         words += ["--documented", options.documented]
     words += [f"--{flag}" for flag in ("strict", "dialect") if getattr(options, flag)]

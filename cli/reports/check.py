@@ -45,8 +45,9 @@ def print_report(
     `paths`: root -> its case file.
     """
     what = "the suite, " if options.suite else ""
+    version = f" {campaign.version}" if campaign.version else ""
     show(
-        f"{campaign.protocol} against {campaign.against} {campaign.version}{_as(campaign)}: {what}"
+        f"{campaign.protocol} against {campaign.against}{version}{_as(campaign)}: {what}"
         f"{count(campaign.runs, 'run')}, {count(campaign.steps, 'step')} in {campaign.seconds:.0f} s"
     )
     if campaign.interrupted:

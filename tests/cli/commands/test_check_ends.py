@@ -247,6 +247,42 @@ def test_an_interrupted_update_keeps_the_cases_and_says_what_it_did_not_update(
     assert "as before, the new ones are not minimised: " in ran.err
 
 
+@pytest.mark.parametrize(
+    ("at", "more"),
+    [
+        ("quidnunc.commands.check.hello_from", ("--suite",)),
+        ("quidnunc.commands.check.hello_from", ("--runs", "5")),
+        ("quidnunc.properties.suite.run.run_suite", ("--suite",)),
+    ],
+)
+def test_a_check_that_is_interrupted_before_its_first_run_says_so(
+    quidnunc: Command, monkeypatch: pytest.MonkeyPatch, at: str, more: tuple[str, ...]
+) -> None:
+    """Nothing was on stdout, and a script that reads the JSON failed."""
+
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(at, stop)
+    ran = quidnunc("check", "flood", "--against", "ours", *more, "--json")
+    assert ran.code == 130 and ran.data["interrupted"] is True and ran.data["runs"] == 0
+    ran = quidnunc("check", "flood", "--against", "ours", *more)
+    assert ran.code == 130 and ran.out.startswith("flood against ours: ")
+
+
+def test_a_search_without_a_run_says_the_version(quidnunc: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    nothing = Campaign("flood", "ours", 0)
+    monkeypatch.setattr("quidnunc.commands.check.run_campaign", lambda *_, **__: nothing)
+    assert quidnunc("check", "flood", "--against", "ours").out.startswith("flood against ours 1: 0 runs")
+
+
+def test_the_command_that_is_printed_updates_as_well(quidnunc: Command, tmp_path: Path) -> None:
+    words = ("check", "floodsub", "--against", "ours", "--runs", "1", "--expect", tmp_path / "e.toml")
+    again = next(line for line in quidnunc(*words, "--update-expect").out.splitlines() if "again: " in line)
+    assert f"--expect {tmp_path / 'e.toml'} --update-expect" in again
+    assert "--update-expect" not in quidnunc(*words).out
+
+
 def test_no_worker_outlives_a_check_that_is_killed(folder: Path) -> None:
     check = started(folder, "unhurried", "--budget", "10m")
     try:
@@ -295,13 +331,14 @@ def test_what_a_worker_told_before_it_was_ended_is_merged() -> None:
 @pytest.mark.parametrize(
     ("runs", "waiting", "said"),
     [
-        (5, 2, "6 of 10 cases, 0 root causes"),
-        (9, 2, "10 cases played, 2 to explain, 0 root causes"),
-        (9, 0, "10 of 10 cases, 0 root causes"),
+        (5, 2, "5 of 9 cases (1 left out), 0 root causes"),
+        (9, 2, "9 cases played (1 left out), 2 to explain, 0 root causes"),
+        (9, 0, "9 of 9 cases (1 left out), 0 root causes"),
     ],
 )
 def test_a_suite_says_what_is_left_to_explain(runs: int, waiting: int, said: str) -> None:
-    """Mutant: it stands at its last case while the departures are explained."""
+    """Mutants: it stands at its last case while the departures are explained; it counts what is left out, and
+    the report does not."""
     campaign = Campaign("dog", "ours", 0, runs=runs, left_out=["a case"], open_cases=waiting)
     assert how_far(campaign, 10) == said
 
