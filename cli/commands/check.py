@@ -418,7 +418,7 @@ def _signal_of(interrupt: KeyboardInterrupt) -> int:
 
 
 def how_far(campaign: Campaign, total: int) -> str:
-    """How far a suite of `total` cases is, in words: it counts those that fit the router, as the report does."""
+    """How far a suite of `total` cases is, in words. It counts those that fit the router, as reports do."""
     out, roots = len(campaign.left_out), count(len(campaign.roots), "root cause")
     fitting, left = total - out, f" ({out} left out)" if out else ""
     if campaign.runs < fitting or not campaign.open_cases:

@@ -27,7 +27,7 @@ class Skeleton:
 SKELETONS = {
     "go": Skeleton(("go.mod", "main.go"), "Go 1.21", "exec:./driver", "go build -o driver ."),
     "js": Skeleton(("driver.mjs",), "Node.js 20", "exec:node driver.mjs"),
-    "python": Skeleton(("driver.py.txt",), "Python 3.11 with quidnunc", "python:driver:open_router"),
+    "python": Skeleton(("driver.py.txt",), "Python 3.11 or newer with quidnunc", "python:driver:open_router"),
     "rust": Skeleton(
         ("Cargo.toml", "src/main.rs"),
         "Rust 1.70 with cargo",

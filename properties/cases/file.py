@@ -447,6 +447,8 @@ class CaseWork:
     data: int = 0
     messages: int = 0
     peers: set[Any] = field(factory=set)
+    told: set[str] = field(factory=set)
+    """The limits that it is beyond, each told once: all events that follow are beyond it, too."""
 
     @property
     def work(self) -> int:
@@ -456,7 +458,8 @@ class CaseWork:
         return heartbeats * (50 + len(self.peers)) + 20 * self.messages * len(self.peers)
 
     def add(self, event: Any) -> None:
-        """Raises ValueError beyond a limit. A file of strangers must not occupy a machine for days."""
+        """Raises ValueError at the first event beyond a limit. A file of strangers must not occupy a machine
+        for days."""
         self.ms += event.ms if isinstance(event, Advance) else getattr(event, "wait_ms", 0)
         peers, parts = getattr(event, "peers", ()), getattr(event, "parts", ())
         self.parts += len(peers) * max(1, len(parts))
@@ -465,21 +468,30 @@ class CaseWork:
         self.messages += hasattr(event, "message")
         self.data += max(1, len(peers)) * sum(getattr(part, "size", 0) for part in parts)
         self.data += getattr(getattr(event, "message", None), "size", 0)
+        for limit, what in self._beyond():
+            if limit not in self.told:
+                self.told.add(limit)
+                raise ValueError(what)
+
+    def _beyond(self) -> Iterator[tuple[str, str]]:
+        """(limit, what is wrong) of each limit that the events are beyond."""
         limit_ms = min(MAX_TIME_MS, MAX_HEARTBEATS * getattr(self.parameters, "heartbeat_interval_ms", 1000))
         if self.ms > limit_ms:
-            raise ValueError(
-                f"expected at most {limit_ms // 1000} s in all the events of a case "
-                f"({MAX_HEARTBEATS} heartbeats, and a day), got {self.ms / 1000:g} s"
-            )
+            at_most = f"expected at most {limit_ms // 1000} s in all the events of a case"
+            yield "time", f"{at_most} ({MAX_HEARTBEATS} heartbeats, and a day), got {_seconds(self.ms)}"
         if self.parts > MAX_PARTS:
-            raise ValueError(f"expected at most {MAX_PARTS} parts in all the events of a case, got more")
+            yield "parts", f"expected at most {MAX_PARTS} parts in all the events of a case, got more"
         if self.data > MAX_DATA_BYTES:
-            raise ValueError(f"expected messages of at most {MAX_DATA_BYTES} bytes, got {self.data}")
-        if self.work > MAX_WORK:
-            raise ValueError(
-                f"{len(self.peers)} peers, {self.messages} messages and {self.ms / 1000:g} s are too much "
-                f"for one case: expected fewer of one of them"
-            )
+            yield "data", f"expected messages of at most {MAX_DATA_BYTES} bytes, got {self.data}"
+        # What takes too long alone is told already.
+        if self.work > MAX_WORK and self.ms <= limit_ms:
+            load = f"{len(self.peers)} peers, {self.messages} messages and {_seconds(self.ms)}"
+            yield "work", f"{load} are too much for one case: expected fewer of one of them"
+
+
+def _seconds(ms: int) -> str:
+    """`1.5 s`, and a large number without an exponent."""
+    return f"{ms // 1000}{f'.{ms % 1000:03}'.rstrip('0').rstrip('.')} s"
 
 
 def _block(

@@ -368,6 +368,14 @@ def test_a_case_cannot_occupy_a_machine_for_days(events: str, said: str) -> None
         parse(text, path="a.case")
 
 
+def test_a_limit_is_told_once_and_in_plain_numbers() -> None:
+    """Of 100,000,000 s it was told at each line that follows, and as 1e+08 s."""
+    text = TEXT.replace("a: prune t1 backoff=5\n----", "advance 100000000s\nadvance 1500ms\n----")
+    with pytest.raises(CaseError) as told:
+        parse(text, path="a.case")
+    assert str(told.value).count("at most 86400 s") == 1 and str(told.value).endswith("got 100000000 s")
+
+
 def test_heartbeats_are_limited_where_they_are_short() -> None:
     text = TEXT.replace("D=4 D_low=3", "D=4 D_low=3 heartbeat_interval_ms=1")
     with pytest.raises(CaseError, match="at most 100 s .* got 101 s"):
