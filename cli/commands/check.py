@@ -85,8 +85,7 @@ SAID_AFTER_S = 2.0
 
 def run(options: argparse.Namespace) -> int:
     started: float = options.started
-    names, early = _names(options)
-    expected = _expected(options, names)
+    names, expected, early = _asked(options)
     before = _cases_before(expected, options)
     campaigns, paths, interrupted, unwritten = [], {}, 0, list[str]()
     dialects: dict[str, tuple[DialectAnswer, ...] | None] = {}
@@ -144,14 +143,15 @@ def _demand_written(unwritten: Sequence[str]) -> None:
         raise OSError(unwritten[0] + (f", nor can {count(more, 'more case')}" if more else ""))
 
 
-def _names(options: argparse.Namespace) -> tuple[list[str], int]:
-    """The protocols to test, and the signal that came before it was known whether they can be, or 0."""
+def _asked(options: argparse.Namespace) -> tuple[list[str], tuple[Expectation, ...], int]:
+    """The protocols to test, what is expected, and the signal that came before both were read, or 0."""
     try:
-        return _validated(options), 0
+        names = _validated(options)
+        return names, _expected(options, names), 0
     except KeyboardInterrupt as interrupt:
         if options.protocol not in PROTOCOLS:
             raise
-        return [options.protocol], _signal_of(interrupt)
+        return [options.protocol], (), _signal_of(interrupt)
 
 
 def _expected(options: argparse.Namespace, names: Sequence[str]) -> tuple[Expectation, ...]:
@@ -360,6 +360,19 @@ def _budget_s(options: argparse.Namespace) -> float:
 
 def _suite(name: str, options: argparse.Namespace, limit: TimeLimit) -> tuple[Campaign, int]:
     """What the suite found, and the signal that interrupted it before its end, or 0."""
+    so_far = list[Campaign]()
+    try:
+        return _played(name, options, limit, so_far), 0
+    except KeyboardInterrupt as interrupt:
+        campaign = so_far[0] if so_far else _nothing_played(name, options)
+        campaign.interrupted = True
+        return campaign, _signal_of(interrupt)
+    finally:
+        clear_progress()
+
+
+def _played(name: str, options: argparse.Namespace, limit: TimeLimit, so_far: list[Campaign]) -> Campaign:
+    """What the suite found; `so_far` has it from the first case on."""
     from quidnunc.model.errors import SpecError
     from quidnunc.properties.search.worker import collect_less_often
     from quidnunc.properties.suite.files import suite_of
@@ -372,8 +385,6 @@ def _suite(name: str, options: argparse.Namespace, limit: TimeLimit) -> tuple[Ca
         raise UsageError(str(error)) from None
     started, show, total = time.monotonic(), progress_line(), len(suite_of(name))
 
-    so_far = list[Campaign]()
-
     def progress(campaign: Campaign) -> None:
         so_far[:] = [campaign]
         show_again()
@@ -382,25 +393,16 @@ def _suite(name: str, options: argparse.Namespace, limit: TimeLimit) -> tuple[Ca
         if so_far and time.monotonic() - started > SAID_AFTER_S:
             show(f"suite of {name} against {options.against}: {how_far(so_far[0], total)}")
 
-    try:
-        profile, shortest = options.profile, options.cases is not None
-        with each_second(show_again):
-            campaign = run_suite(
-                name,
-                options.against,
-                profile=profile,
-                shortest=shortest,
-                known=() if options.no_known else None,
-                limit=limit,
-                progress=progress,
-            )
-        return campaign, 0
-    except KeyboardInterrupt as interrupt:
-        campaign = so_far[0] if so_far else _nothing_played(name, options)
-        campaign.interrupted = True
-        return campaign, _signal_of(interrupt)
-    finally:
-        clear_progress()
+    with each_second(show_again):
+        return run_suite(
+            name,
+            options.against,
+            profile=options.profile,
+            shortest=options.cases is not None,
+            known=() if options.no_known else None,
+            limit=limit,
+            progress=progress,
+        )
 
 
 def _nothing_played(name: str, options: argparse.Namespace) -> Campaign:

@@ -252,6 +252,7 @@ def test_an_interrupted_update_keeps_the_cases_and_says_what_it_did_not_update(
     [
         ("quidnunc.commands.check.hello_from", ("--suite",)),
         ("quidnunc.commands.check.hello_from", ("--runs", "5")),
+        ("quidnunc.properties.search.worker.collect_less_often", ("--suite",)),
         ("quidnunc.properties.suite.run.run_suite", ("--suite",)),
     ],
 )
