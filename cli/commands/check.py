@@ -91,12 +91,8 @@ def run(options: argparse.Namespace) -> int:
     dialects: dict[str, tuple[DialectAnswer, ...] | None] = {}
     for name in names:
         limit = _limit(options, started)
-        if early:
-            campaign, interrupted = _nothing_played(name, options), early
-        elif options.suite:
-            campaign, interrupted = _suite(name, options, limit)
-        else:
-            campaign, interrupted = _search(name, options, started)
+        found = (_nothing_played(name, options), early) if early else _find(name, options, limit, started)
+        campaign, interrupted = found
         campaigns.append(campaign)
         folder = name if len(names) > 1 else ""
         whole = not (interrupted or campaign.broken)
@@ -141,6 +137,11 @@ def _demand_written(unwritten: Sequence[str]) -> None:
     if unwritten:
         more = len(unwritten) - 1
         raise OSError(unwritten[0] + (f", nor can {count(more, 'more case')}" if more else ""))
+
+
+def _find(name: str, options: argparse.Namespace, limit: TimeLimit, started: float) -> tuple[Campaign, int]:
+    """What the suite or the search found, and the signal that interrupted it before its end, or 0."""
+    return _suite(name, options, limit) if options.suite else _search(name, options, started)
 
 
 def _asked(options: argparse.Namespace) -> tuple[list[str], tuple[Expectation, ...], int]:

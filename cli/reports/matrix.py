@@ -143,9 +143,9 @@ def _summary(column: MatrixColumn) -> str:
     causes = causes_text([root["verdict"] for root in column.roots])
     held = sum(each["verdict"] == "not-refuted" for each in it["claims"])
     said = f"{causes}; {held} of {len(it['claims'])} claims not refuted in {count(it['runs'], 'run')}"
-    suite = it.get("suite", {})
+    suite, why = it.get("suite", {}), "the driver broke" if it["broken"] else "the time was up"
     for key, what in (("not_played", "not played"), ("not_explained", "not explained")):
-        said += f"; {count(len(suite[key]), 'case')} {what}: the time was up" if suite.get(key) else ""
+        said += f"; {count(len(suite[key]), 'case')} {what}: {why}" if suite.get(key) else ""
     return said
 
 

@@ -75,9 +75,8 @@ def run_suite(
     Cases that need what the driver lacks are left out and named. A driver that breaks ends it: `broken` of
     the campaign says how. `hello` is that of `opener`, if not the one of `against`. With `shortest` the case
     of each row is made as short as it gets for this router. Edits whose names are `known` are tried first;
-    where none are given, what the kit knows of just this release. With a `limit`, what was not played or
-    explained in time is named in the campaign, and what departs has a row all the same; so where an interrupt
-    comes, or the driver breaks. `progress` is told after each case, and has what was found then.
+    where none are given, what the kit knows of just this release. What a `limit`, an interrupt or a broken
+    driver leaves is named, and what departs has a row. `progress` is told after each case.
     """
     # What searches loads Hypothesis.
     from quidnunc.properties.search.machine import FindingSearch
