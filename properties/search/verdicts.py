@@ -144,8 +144,8 @@ def _judge(claim: Claim, campaign: Campaign) -> ClaimVerdict:
     roots = tuple(r for r in campaign.roots.values() if r.clause in claim.clauses)
     hidden = ", ".join(rows_hiding(claim, campaign))
     if not hidden and not campaign.at_stake.isdisjoint(claim.clauses):
-        left = f"{len(campaign.not_explained)} cases that depart and were not explained"
-        hidden = f"{left}: {campaign.ended_by}"
+        departing = f"{len(campaign.not_explained)} cases that depart and were not explained"
+        hidden = f"{departing}: {campaign.ended_by}"
     lacking = claim.needs - campaign.capabilities
     if roots:
         worst = max((verdict_of_root(r) for r in roots), key=SEVERITY.__getitem__)
