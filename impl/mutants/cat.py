@@ -60,6 +60,16 @@ def _announces_to_one(r: CatReactor, announce: Usual, entry: PoolEntry) -> None:
     del r.out[since + 1 :]
 
 
+def _keeps_to_the_letter(r: CatReactor) -> None:
+    take = r.take
+
+    def told(key: bytes, tx: bytes, source: Peer | None) -> None:
+        patch(r, "lacking", lambda key: [peer for peer in r.links if peer != source])
+        take(key, tx, source)
+
+    patch(r, "take", told)
+
+
 # Requests.
 
 
@@ -152,6 +162,7 @@ _EDITS: Mapping[str, Edit[CatReactor]] = {
     "cat-announces-unstored": around("take", _announces_unstored),
     "cat-announces-to-one": around("announce", _announces_to_one),
     "cat-announces-to-holders": around("lacking", lambda r, lacking, key: list(r.links)),
+    "cat-announces-by-the-letter": _keeps_to_the_letter,
     "cat-announces-without-bound": around("most_announced", lambda r, usual: len(r.links)),
     "cat-announcer-unrecorded": put("note_announcer", lambda peer, key: True),
     "cat-never-asks": put("is_wanted", lambda peer, key: False),

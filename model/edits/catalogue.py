@@ -13,7 +13,7 @@ from quidnunc.model.edits.operators.catalogue import operated
 from quidnunc.model.edits.quirks import QUIRKS
 from quidnunc.model.edits.readings import AGAINST_THE_TEXT, EXPLAINING, TRACED
 from quidnunc.model.errors import SpecError, similar_names
-from quidnunc.model.mempool.cat.variants import CAT_VARIANTS
+from quidnunc.model.mempool.cat.variants import CAT_READINGS, CAT_VARIANTS
 from quidnunc.model.mempool.dog.variants import SWITCHES
 from quidnunc.model.rules import Protocol, Rule
 
@@ -21,7 +21,7 @@ NAMED: Mapping[str, Mapping[str, Edit]] = {
     family: {each.name: each for each in edits}
     for family, edits in (
         ("pubsub", (*EXPLAINING, *QUIRKS, *AGAINST_THE_TEXT, *LARGE_NUMBERS, *TRACED)),
-        ("mempool", (*MEMPOOL_QUIRKS, *SWITCHES.values(), *CAT_VARIANTS)),
+        ("mempool", (*CAT_READINGS, *MEMPOOL_QUIRKS, *SWITCHES.values(), *CAT_VARIANTS)),
     )
 }
 """Family -> its edits that have a name of their own, the smallest first."""

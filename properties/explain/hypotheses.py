@@ -22,7 +22,7 @@ from quidnunc.model.edits.operators.everywhere import EVERYWHERE
 from quidnunc.model.edits.operators.reads import names_read
 from quidnunc.model.edits.quirks import QUIRKS
 from quidnunc.model.events import Receive, Sent
-from quidnunc.model.mempool.cat.variants import CAT_VARIANTS
+from quidnunc.model.mempool.cat.variants import CAT_READINGS, CAT_VARIANTS
 from quidnunc.model.mempool.dog.variants import SWITCHES
 from quidnunc.model.rpc import IHave, IWant
 from quidnunc.model.rules import Protocol, Total
@@ -65,7 +65,7 @@ MOST_VARIED = 16
 """So many edits are asked of the runs in which one number is changed."""
 MOST_WIDE = 3
 """So many edits of several rules besides: they are larger, and tell what else is as many rows."""
-SEEN_IN_THE_FIELD = frozenset(edit.name for edit in (*QUIRKS, *SWITCHES.values(), *CAT_VARIANTS))
+SEEN_IN_THE_FIELD = frozenset(edit.name for edit in (*QUIRKS, *SWITCHES.values(), *CAT_READINGS, *CAT_VARIANTS))
 """Of edits that predict the same, what some router was seen to do, or another text says, is likelier than
 what neither is known of."""
 TOO_MUCH = 0.25

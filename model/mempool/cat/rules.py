@@ -78,9 +78,9 @@ def push_own(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] | None:
     """From a user: the whole transaction goes out, and no announcement of it."""
     if t.peer != ROUTER:
         return None
-    n, tx = _pooled(n, t.part.id), t.part.id
+    n, tx = pooled(n, t.part.id), t.part.id
     peers = n.protocol.set_of("lacking", n, tx, choose).must
-    return Step(n.with_holders(tx, peers), _permits(peers, Tx(tx), "cat-classic/submit.push"))
+    return Step(n.with_holders(tx, peers), permits_to(peers, Tx(tx), "cat-classic/submit.push"))
 
 
 @rule(
@@ -92,7 +92,7 @@ def announce_own(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] | N
     """From a user: announced as any other."""
     if t.peer != ROUTER:
         return None
-    return run(_pooled(n, t.part.id), "announce", t.part.id, choose)
+    return run(pooled(n, t.part.id), "announce", t.part.id, choose)
 
 
 @rule(
@@ -101,7 +101,7 @@ def announce_own(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] | N
     when="it announces a transaction that a peer sent",
 )
 def announce_received(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node]:
-    return run(_pooled(n, t.part.id), "announce", t.part.id, choose)
+    return run(pooled(n, t.part.id), "announce", t.part.id, choose)
 
 
 @rule(
@@ -112,7 +112,7 @@ def announce_received(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node
 def announce_to_all(n: Node, tx: str, choose: Choose) -> Step[Node]:
     """To all who are not known to have it. Who is told has it not yet."""
     peers = n.protocol.set_of("lacking", n, tx, choose).must
-    return Step(n, _permits(peers, SeenTx(tx), "cat-classic/receive.announce"))
+    return Step(n, permits_to(peers, SeenTx(tx), "cat-classic/receive.announce"))
 
 
 def announced(n: Node, tx: str, clause: str, choose: Choose, *, such_that: SuchThat) -> Step[Node]:
@@ -127,7 +127,7 @@ def announced(n: Node, tx: str, clause: str, choose: Choose, *, such_that: SuchT
         reveals=lambda p: Sent(p, SeenTx(tx)),
         such_that=such_that,
     )
-    return Step(n, _permits(told, SeenTx(tx), "cat/announce.sticky"))
+    return Step(n, permits_to(told, SeenTx(tx), "cat/announce.sticky"))
 
 
 @rule(
@@ -244,7 +244,7 @@ def serve(n: Node, w: ReceivedPart[WantTx], choose: Choose) -> Step[Node] | None
     tx = w.part.id
     if tx not in n.pool:
         return None
-    return Step(n.with_holders(tx, [w.peer]), _permits([w.peer], Tx(tx), "cat-classic/want.answered"))
+    return Step(n.with_holders(tx, [w.peer]), permits_to([w.peer], Tx(tx), "cat-classic/want.answered"))
 
 
 @rule(
@@ -387,12 +387,12 @@ def _gone(n: Node, tx: str) -> bool:
     return n.knows(tx) and tx not in n.pool
 
 
-def _pooled(n: Node, tx: str) -> Node:
+def pooled(n: Node, tx: str) -> Node:
     """With `tx` in the pool; it is waited for no more, whoever it was asked of."""
     return evolve(n.with_pooled(tx, ()), wanted=without_key(n.wanted, tx))
 
 
-def _permits(peers: Iterable[Peer], part: Tx | SeenTx, clause: str) -> tuple[Permit, ...]:
+def permits_to(peers: Iterable[Peer], part: Tx | SeenTx, clause: str) -> tuple[Permit, ...]:
     return tuple(Permit(Sent(p, part), True, clause, "now") for p in sorted(peers))
 
 

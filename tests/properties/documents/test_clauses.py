@@ -433,6 +433,7 @@ def test_sentences_are_counted(text: str, count: int) -> None:
         ("gs1.1/px.record-valid", "convention"),
         ("gs1.2-draft/idontwant.no-penalty", "advice"),
         ("dog/peer.reset-not-to-lost", "convention"),
+        ("cat-classic/receive.origin-field", "advice"),
         ("gs1.1/validation.accept", "algorithm"),
         ("gs1.1/validation.reject-penalised", "advice"),
         ("gs1.1/score.topics", "sentence"),

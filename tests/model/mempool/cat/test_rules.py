@@ -7,6 +7,7 @@ from attrs import frozen
 
 from quidnunc.model.choices import AngelicChoices, ScriptedChoices
 from quidnunc.model.edits.catalogue import edit_named
+from quidnunc.model.errors import SpecError
 from quidnunc.model.events import (
     MEMPOOL,
     Adjust,
@@ -233,6 +234,22 @@ class TestWhatTheTextLeavesOpen:
         announced = [*base, of(2, SeenTx("a"))]
         for protocol in (CAT, read_so):
             assert after(announced, Advance(MINUTE_MS), protocol=protocol).problems == 1
+
+    def test_by_the_letter_those_that_have_it_are_told_and_its_sender_is_not(self) -> None:
+        """ "All connected peers excluding the original sender". Mutant: the sender is told, too."""
+        base = [*joined(1, 2, 3), of(2, SeenTx("a")), of(1, Tx("a"))]
+        read_so = edit_named("announced-to-holders", CAT_CLASSIC).change(CAT_CLASSIC)
+        assert after(*base).must == {Sent(3, SeenTx("a"))}
+        assert after(*base, protocol=read_so).must == {Sent(p, SeenTx("a")) for p in (2, 3)}
+        with pytest.raises(SpecError, match="cat has no rule announce_to_all"):
+            edit_named("announced-to-holders", CAT)
+
+    def test_by_the_letter_a_users_transaction_goes_to_those_that_have_it(self) -> None:
+        base = [*joined(1, 2), of(2, SeenTx("a")), Submit("a")]
+        read_so = edit_named("pushed-to-holders", CAT_CLASSIC).change(CAT_CLASSIC)
+        assert after(*base).must == {Sent(1, Tx("a"))}
+        end = after(*base, protocol=read_so)
+        assert end.must == {Sent(p, Tx("a")) for p in (1, 2)} and end.node.holders_of("a") == {1, 2}
 
     def test_a_very_late_answer_is_taken_or_dropped(self) -> None:
         base = [*joined(1, 2), of(1, SeenTx("a")), Advance(MINUTE_MS), Advance(MEMORY_MS)]
