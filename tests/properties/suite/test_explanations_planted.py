@@ -16,7 +16,7 @@ from quidnunc.impl.mempool.driver import MempoolDriver
 from quidnunc.impl.mutant import Usual, around, patch
 from quidnunc.impl.ours.dog_variants import SWITCHES
 from quidnunc.impl.ours.pubsub import PubsubDriver
-from quidnunc.impl.routers import mutants_by_name
+from quidnunc.impl.routers import mutants_by_name, open_router
 from quidnunc.impl.seam import Config, parameters_of
 from quidnunc.model.mempool.dog.variants import TURNED
 from quidnunc.model.parameters import DogParameters, Parameters
@@ -373,3 +373,19 @@ def test_what_another_text_of_dog_says_is_told_by_its_name(name: str) -> None:
     assert row.quirk == name
     texts = [text for text, switches in TURNED.items() if name in switches]
     assert not texts or any(text in note for note in row.case.notes for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "mutant", "clause"),
+    [
+        ("cat-classic", "cat-announces-by-the-letter", "cat-classic/receive.announce"),
+        ("cat", "cat-own-is-pushed", "cat/submit.push"),
+        ("peer-limit", "limit-newcomer-displaces", "peer-limit/slot.held"),
+    ],
+)
+def test_what_no_sentence_forbids_is_observed(protocol: str, mutant: str, clause: str) -> None:
+    def opened(config: Config) -> WireSubject:
+        return WireSubject(open_router(f"ours:{mutant}", config), config)
+
+    campaign = run_suite(protocol, "ours", opened, hello=hello_from(opened, protocol, "shipped"))
+    assert {(row.clause, verdict_of_root(row)) for row in campaign.roots.values()} == {(clause, "observed")}
