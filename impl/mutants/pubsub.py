@@ -127,6 +127,16 @@ def _gossip_after_shift(r: GossipsubRouter) -> None:
     r.beats[at], r.beats[at + 1] = r.beats[at + 1], r.beats[at]
 
 
+def _gossip_empty(r: GossipsubRouter) -> None:
+    def emit_nothing() -> None:
+        for topic in sorted({*r.mesh.of, *r.fanout.of}):
+            if not r.gossip.ids_to_gossip(topic):
+                for peer in r.gossip.picked(r.gossip.gossip_pool(topic)):
+                    r.outbox.to(peer).ihave[topic] = []
+
+    r.beats.insert(r.beats.index(r.gossip.emit), emit_nothing)
+
+
 def _gossip_of_any_topic(r: GossipsubRouter, usual: Usual, topic: str) -> object:
     return [i for t in sorted(r.core.joined) for i in r.gossip.cache.gossip_ids(t)]
 
@@ -237,6 +247,7 @@ _EDITS: Mapping[str, Edit] = {
     "iwant-large-uncapped": _iwant_large_uncapped,
     "poor-gossip-heeded": put("gossip.is_poor", lambda p: False),
     "gossip-to-mesh": lambda r: patch(r.gossip, "gossip_pool", lambda topic: r.core.speakers(topic)),
+    "gossip-empty": _gossip_empty,
     "gossip-of-any-topic": around("gossip.ids_to_gossip", _gossip_of_any_topic),
     "gossip-to-one-more": around("gossip.gossip_count", lambda r, usual, eligible: usual(eligible) + 1),
     "gossip-to-the-first": around(

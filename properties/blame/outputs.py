@@ -84,8 +84,8 @@ def _of_kind(output: Output) -> str:
             return "gs1.0/heartbeat.no-churn"
         case Prune():
             return "gs1.0/prune.not-answered"
-        case IHave():
-            return "gs1.0/gossip.targets"
+        case IHave(ids=ids):
+            return "gs1.0/gossip.targets" if ids else "gs1.0/gossip.no-empty"
         case IWant():
             return "gs1.0/ihave.request-unseen"
         case IDontWant():
@@ -310,6 +310,8 @@ OUTSIDE_MESH = "gs1.0/gossip.outside-mesh"
 
 def gossip_clause(topic: str, ids: tuple[str, ...], peer: Peer, r: Router) -> str:
     """Of gossip to a peer, where `r` is the router before the heartbeat."""
+    if not ids:
+        return "gs1.0/gossip.no-empty"
     # Who is so low is pruned before any gossip, and then is outside the mesh.
     if r.gate_score(peer) < r.parameters.gossip_threshold:
         return "gs1.1/threshold.gossip"

@@ -34,7 +34,7 @@ from quidnunc.model.mempool.dog.variants import TURNED
 from quidnunc.model.mempool.node import Node
 from quidnunc.model.parameters import ParameterSet
 from quidnunc.model.pubsub.router import Router
-from quidnunc.model.rpc import Graft, IWant, Message, Peer, Prune
+from quidnunc.model.rpc import Graft, IHave, IWant, Message, Peer, Prune
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.choosing import chosen_words, lower_first
@@ -202,7 +202,13 @@ def _words(output: Output, told: DepartingRun) -> str:
     text = output_text(output, signed=told.signed)
     text = text.partition(": ")[2] if isinstance(output, Sent) else text.partition(" ")[2]
     name, space, rest = text.partition(" ")
-    return (name.upper() if name in CONTROL_WORDS else name) + space + rest
+    said = (name.upper() if name in CONTROL_WORDS else name) + space + rest
+    return f"{said}, which names no message," if _is_empty(getattr(output, "part", None)) else said
+
+
+def _is_empty(part: object) -> bool:
+    """Whether it is gossip about nothing, wrong whoever is sent it."""
+    return isinstance(part, IHave) and not part.ids
 
 
 def _times(count: int) -> str:
@@ -251,7 +257,7 @@ def _facts(told: DepartingRun) -> list[str]:
     peer = _peer(output)
     part = output.part if isinstance(output, Sent) else getattr(output, "message", None)
     found: Iterator[str] = iter(())
-    if isinstance(oracle.state, Router):
+    if isinstance(oracle.state, Router) and not _is_empty(part):
         topic = _topic(part, told)
         found = chain(
             _of_mesh(oracle.state, part, topic, told.last.event),

@@ -435,6 +435,7 @@ def test_sentences_are_counted(text: str, count: int) -> None:
         ("dog/peer.reset-not-to-lost", "convention"),
         ("cat-classic/receive.origin-field", "advice"),
         ("peer-limit/slot.held", "convention"),
+        ("gs1.0/gossip.no-empty", "pseudo-code"),
         ("gs1.1/validation.accept", "algorithm"),
         ("gs1.1/validation.reject-penalised", "advice"),
         ("gs1.1/score.topics", "sentence"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -50,6 +51,7 @@ from quidnunc.model.rpc import (
     Unsubscribe,
 )
 from quidnunc.model.score_parameters import ScoreParameters, TopicScoreParameters
+from quidnunc.properties.cases.telling import departing_run, headline
 from quidnunc.properties.explain import runs as explain_runs
 from quidnunc.properties.explain.root_cause import Finding
 from quidnunc.properties.explain.runs import blamed_beside, blamed_clauses
@@ -394,6 +396,20 @@ def test_gossip_to_too_few_is_no_matter_of_windows() -> None:
     assert set(blamed_clauses(run.moments, protocol_named("gossipsub-1.2"), parameters)) == {
         "gs1.0/gossip.targets"
     }
+
+
+def test_gossip_about_nothing_is_told_as_that_and_not_by_whom_it_goes_to() -> None:
+    parameters = Parameters(d=1, d_low=1, d_high=1, d_score=1, d_out=0, d_lazy=1)
+    events = (Connect((1, 2), MESH, False), Join(T), Receive((1, 2), (Subscribe(T),)), BEAT)
+    spec = protocol_named("gossipsub-1.2")
+    run = played("gossip-empty", "gossipsub-1.2", parameters, events)
+    assert set(blamed_clauses(run.moments, spec, parameters)) == {"gs1.0/gossip.no-empty"}
+    (departure,) = run.moments[-1].judged.departures
+    told = departing_run(run.moments, spec, parameters, departure)
+    assert told is not None
+    assert re.fullmatch(
+        r"Sends IHAVE t1, which names no message, to [ab] \(gs1.0/gossip.no-empty\)\.", headline(told, "")
+    )
 
 
 def test_every_term_that_a_run_needs_is_told() -> None:
