@@ -30,6 +30,7 @@ def run(options: argparse.Namespace) -> int:
             "held": _held(known),
             "by_network_rules": by_networks,
             "documents": _by_document(known),
+            "without_mutant": _without_mutant(known),
         }
         rows = [as_json(c) for c in shown]
         print_json({"schema": 1, "protocol": protocol, "coverage": held, "clauses": rows})
@@ -37,6 +38,8 @@ def run(options: argparse.Namespace) -> int:
     what = f"of {protocol}" if protocol else "of all documents"
     print(f"clauses {what}{', uncovered' if options.uncovered else ''}: {len(shown)} of {len(known)}\n")
     print(_table(shown, options.uncovered))
+    if options.uncovered:
+        _print_without_mutant(known)
     documents = [
         (name, row["clauses"], row["held"], _share(row["held"], row["clauses"]))
         for name, row in _by_document(known).items()
@@ -85,6 +88,20 @@ def _uncovered(each: ClauseCoverage) -> bool:
     return each.clause.status == "not-modelled" or bool(each.lacks)
 
 
+def _without_mutant(known: Iterable[ClauseCoverage]) -> list[str]:
+    """The clauses that are held and lack nothing, and that no planted bug breaks all the same."""
+    return [c.clause.id for c in known if c.held and not c.mutants and not c.lacks]
+
+
+def _print_without_mutant(known: Sequence[ClauseCoverage]) -> None:
+    """They hold by construction, or are optional: no planted bug is wanted, and none shows that a claim sees
+    a departure."""
+    names = _without_mutant(known)
+    if names:
+        print(f"\nheld, and no planted bug breaks them, because none is wanted: {len(names)}")
+        print("\n".join(f"  {name}" for name in names))
+
+
 def _table(shown: Sequence[ClauseCoverage], uncovered: bool) -> str:
     if uncovered:
         rows = [(c.clause.id, c.clause.ground, c.clause.status, _why(c)) for c in shown]
@@ -121,7 +138,7 @@ def _summary(known: Sequence[ClauseCoverage]) -> str:
     return (
         f"{', '.join(parts)}; {lacking} lack something (--uncovered lists them)\n"
         f"held (modelled by a rule or by construction, and checked by a claim): {held} of {len(known)}, "
-        f"{_share(held, len(known))}\n"
+        f"{_share(held, len(known))}; {len(_without_mutant(known))} of these have no planted bug\n"
         f"by network rules: {len(of_networks)}; for {followed} of them, runs of routers followed these rules"
     )
 

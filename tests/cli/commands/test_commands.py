@@ -246,6 +246,11 @@ def test_uncovered_clauses_say_what_is_missing(quidnunc: Command) -> None:
     assert rows
     assert all(row["lacks"] or row["status"] == "not-modelled" for row in rows)
     shown = quidnunc("clauses", "--uncovered").out
+    bare = quidnunc("clauses", "--json").data["coverage"]["without_mutant"]
+    known = {row["id"]: row for row in quidnunc("clauses", "--json").data["clauses"]}
+    assert "pubsub/rpc.framing" in bare and all(not known[c]["mutants"] and known[c]["held"] for c in bare)
+    assert f"because none is wanted: {len(bare)}\n" in shown and "\n  pubsub/rpc.framing\n" in shown
+    assert f"; {len(bare)} of these have no planted bug\n" in shown
     assert "what is missing" in shown and shown.splitlines()[-1] == "again: quidnunc clauses --uncovered"
 
 
