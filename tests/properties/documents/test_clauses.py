@@ -436,6 +436,8 @@ def test_sentences_are_counted(text: str, count: int) -> None:
         ("cat-classic/receive.origin-field", "advice"),
         ("peer-limit/slot.held", "convention"),
         ("gs1.0/gossip.no-empty", "pseudo-code"),
+        ("dog/controller.reset", "pseudo-code"),
+        ("dog/controller.unblock", "pseudo-code"),
         ("gs1.1/validation.accept", "algorithm"),
         ("gs1.1/validation.reject-penalised", "advice"),
         ("gs1.1/score.topics", "sentence"),
@@ -444,3 +446,15 @@ def test_sentences_are_counted(text: str, count: int) -> None:
 )
 def test_the_basis_is_what_the_words_say(clause: str, basis: str) -> None:
     assert load()[clause].basis == basis
+
+
+def test_a_basis_that_another_document_has_is_stated() -> None:
+    for clause in ("dog/controller.reset", "dog/controller.unblock"):
+        assert "The prose of dog.md has 'should'" in load()[clause].dispute_about("never")
+    assert "once it is triggered again" in load()["dog/havetx.then-blocked"].disputed
+
+
+def test_what_is_not_checked_says_so() -> None:
+    for clause in ("gs1.0/mesh.mutual", "gs1.0/join.random"):
+        assert (load()[clause].status, bool(load()[clause].reason)) == ("exception", True)
+    assert not load()["gs1.1/backoff.announced-period"].violation.startswith("A GRAFT to the pruner at")
