@@ -65,7 +65,9 @@ MOST_VARIED = 16
 """So many edits are asked of the runs in which one number is changed."""
 MOST_WIDE = 3
 """So many edits of several rules besides: they are larger, and tell what else is as many rows."""
-SEEN_IN_THE_FIELD = frozenset(edit.name for edit in (*QUIRKS, *SWITCHES.values(), *CAT_READINGS, *CAT_VARIANTS))
+SEEN_IN_THE_FIELD = frozenset(
+    edit.name for edit in (*QUIRKS, *SWITCHES.values(), *CAT_READINGS, *CAT_VARIANTS)
+)
 """Of edits that predict the same, what some router was seen to do, or another text says, is likelier than
 what neither is known of."""
 TOO_MUCH = 0.25

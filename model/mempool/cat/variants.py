@@ -47,8 +47,8 @@ def push_to_all(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node] | No
 @rule("cat-classic/receive.announce")
 def announce_to_all_but_sender(n: Node, t: ReceivedPart[Tx], choose: Choose) -> Step[Node]:
     """By the letter: to those that have it, too, and not to the one who sent it now."""
-    told = n.peers.keys() - {t.peer}
-    return Step(cat.pooled(n, t.part.id), cat.permits_to(told, SeenTx(t.part.id), "cat-classic/receive.announce"))
+    tx, told = t.part.id, n.peers.keys() - {t.peer}
+    return Step(cat.pooled(n, tx), cat.permits_to(told, SeenTx(tx), "cat-classic/receive.announce"))
 
 
 @rule("cat/want.after-seen")
