@@ -42,7 +42,7 @@ def test_its_case_kills_the_mutant_and_spares_the_router(name: str) -> None:
     path = FOLDER / f"{name}.case"
     assert path.exists(), advice(name, f"{name} has no killing case")
     case = load(path)
-    assert (case.against, case.status) == (f"ours:{name}", "open")
+    assert case.against == f"ours:{name}" and case.status in ("open", "observed")
     assert case.protocol == protocol_of_mutant(mutant_named(name))
     assert is_expected(mutant_named(name), case.claim), f"{case.claim} is not what should kill {name}"
     assert not complaint(case, name), complaint(case, name)
