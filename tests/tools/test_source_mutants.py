@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 from datetime import date
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -35,6 +36,7 @@ from tools.source_mutants.outcomes import (
     equivalents,
     gaps,
     is_named,
+    named_at_all,
     named_first,
     named_nearby,
 )
@@ -397,3 +399,26 @@ def test_the_figures_of_seed_7_are_those_of_its_files() -> None:
     plain = " ".join(page.split())
     assert f"the {len(many)} searches with more than two rows, {two} have two or more" in plain
     assert f"and {told} are of scores or partial messages" in plain
+
+
+def test_the_figures_of_the_pairs_of_seed_7_are_those_of_their_file() -> None:
+    page = (ROOT / "docs" / "mutation.md").read_text("utf-8").partition("**Two at once.**")[2]
+    plain = " ".join(page.partition("\n\n")[0].split())
+
+    def read(name: str) -> list[Outcome]:
+        lines = (ROOT / "docs" / "results" / name).read_text("utf-8").splitlines()
+        return [Outcome(**{k: v for k, v in json.loads(line).items() if k != "kind"}) for line in lines]
+
+    pairs, singles = read("source-mutants-seed-7-pairs.jsonl"), read("source-mutants-seed-7.jsonl")
+    alone = {each.ids[0]: each for each in singles}
+    named = [[named_at_all(pair, MUTANTS[name]) for name in pair.ids] for pair in pairs]
+    both = [all(each) for each in named]
+    before = [all(named_at_all(alone[name], MUTANTS[name]) for name in pair.ids) for pair in pairs]
+    assert f"In {sum(both)} of {len(pairs)} pairs" in plain
+    assert f"in {sum(map(any, named))} at least one" in plain
+    assert f"in {sum(before)} of the pairs both functions are named" in plain
+    again = sum(one and other for one, other in zip(both, before, strict=True))
+    assert f"and {again} of these pairs name both" in plain
+    rows = [len(pair.search_rows) for pair in pairs]
+    assert f"The median is {median(rows):g} rows, {sum(each > 4 for each in rows)} pairs have more" in plain
+    assert not any(pair.allowed for pair in pairs)
