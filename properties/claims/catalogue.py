@@ -17,7 +17,7 @@ from quidnunc.properties.claims.claim import Claim
 from quidnunc.properties.claims.tables import ALL, BY_SUBJECT
 from quidnunc.properties.documents.clauses import load
 from quidnunc.properties.occasions.catalogue import MERE_RUNS
-from quidnunc.properties.occasions.occasion import ObservedStep, Occasion
+from quidnunc.properties.occasions.occasion import MereRun, ObservedStep, Occasion
 from quidnunc.properties.occasions.scores import deciding_clauses
 
 VerdictName: TypeAlias = Literal[
@@ -35,6 +35,8 @@ _DECIDING: Mapping[str, Callable[[ObservedStep], tuple[str, ...]]] = {
     "mempool": lambda step: (),
 }
 """Family -> clauses of the rules whose terms decided a step."""
+_MERE_RUNS: Mapping[str, tuple[MereRun, ...]] = {"pubsub": MERE_RUNS, "mempool": ()}
+"""Family -> clauses whose rules also decide where no router could break them."""
 
 
 def clauses_of(protocol: Protocol) -> frozenset[str]:
@@ -98,10 +100,8 @@ def applied_clauses(step: ObservedStep) -> tuple[str, ...]:
 
 def untested_clauses(step: ObservedStep) -> tuple[str, ...]:
     """Clauses of rules that decided in `step`, where no router could have broken them."""
-    if step.state.protocol.family != "pubsub":
-        return ()
-    decided = {*step.because}
-    return tuple(e.clause for e in MERE_RUNS if e.clause in decided and not e.tested(step))
+    decided, mere = {*step.because}, _MERE_RUNS[step.state.protocol.family]
+    return tuple(e.clause for e in mere if e.clause in decided and not e.tested(step))
 
 
 def claim_on(clause: str, protocol: Protocol) -> Claim | None:

@@ -249,8 +249,18 @@ class TestWhatBreaks:
         broken_by("os._exit(0)")
         assert "called os._exit(0), which would end the kit" in run_batch(self.REQUEST)["broken"]
 
-    def test_a_worker_whose_answer_is_none(self, broken_by: Callable[[str], None]) -> None:
+    def test_what_a_router_writes_to_stdout_does_not_spoil_the_answer(
+        self, broken_by: Callable[[str], None]
+    ) -> None:
         broken_by("os.write(1, b'joined\\n')")
+        answer = run_batch(self.REQUEST)
+        assert "broken" not in answer and answer["runs"] == self.REQUEST.runs
+
+    def test_a_worker_whose_answer_is_none(self, broken_by: Callable[[str], None]) -> None:
+        """The worker's stdout is a descriptor of its own: this router writes to all pipes that there are."""
+        link = "os.readlink(f'/proc/self/fd/{n}')"
+        there = "[n for n in range(3, 64) if os.path.exists(f'/proc/self/fd/{n}')]"
+        broken_by(f"[os.write(n, b'joined\\n') for n in {there} if 'pipe' in {link}]")
         assert "the worker's answer is not JSON: 'joined" in run_batch(self.REQUEST)["broken"]
 
     def test_what_a_driver_raises_is_told_as_it_is(
