@@ -422,3 +422,17 @@ def test_the_figures_of_the_pairs_of_seed_7_are_those_of_their_file() -> None:
     rows = [len(pair.search_rows) for pair in pairs]
     assert f"The median is {median(rows):g} rows, {sum(each > 4 for each in rows)} pairs have more" in plain
     assert not any(pair.allowed for pair in pairs)
+
+
+def test_what_was_compared_of_seed_7_is_what_both_readers_call_equivalent() -> None:
+    page = " ".join((ROOT / "docs" / "mutation.md").read_text("utf-8").split())
+    results = ROOT / "docs" / "results"
+    text = (results / "source-mutants-seed-7-unnoticed.jsonl").read_text("utf-8")
+    readings = [json.loads(line) for line in text.splitlines()]
+    silent = {"equivalent", "metric"}
+    known = {r["id"] for r in readings if {r["first"]["class"], r["second"]["class"]} <= silent}
+    compared = (results / "source-mutants-seed-7-compared.jsonl").read_text("utf-8").splitlines()
+    assert compared
+    for each in map(json.loads, compared):
+        assert known.issuperset(each["ids"]), each["protocol"]
+        assert f"{each['same_runs']:,}" in page and f"({len(each['ids'])}" in page
