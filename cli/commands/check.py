@@ -9,7 +9,7 @@ import shlex
 import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatch
 from pathlib import Path
@@ -495,12 +495,17 @@ def _write_cases(
         of = campaign.roots if key in campaign.roots else campaign.pending
         of[key] = evolve(root, case=case)
     if options.cases is not None and not options.expect:
-        others = {*map(str, (options.cases / folder).glob("*.case"))} - {*written.values()}
-        if others:
-            left = f"{count(len(others), 'case')} that this run did not write: {', '.join(sorted(others))}"
-            print(f"warning: {options.cases / folder} holds {left}; delete what is old", file=sys.stderr)
+        _warn_of_old(options.cases / folder, {*written.values()})
     _say_not_updated(stayed, skipped)
     return written
+
+
+def _warn_of_old(folder: Path, written: Collection[str]) -> None:
+    """Name the cases of a folder that this run did not write."""
+    others = {*map(str, folder.glob("*.case"))} - {*written}
+    if others:
+        left = f"{count(len(others), 'case')} that this run did not write: {', '.join(sorted(others))}"
+        print(f"warning: {folder} holds {left}; delete what is old", file=sys.stderr)
 
 
 def _is_written(path: Path, case: Case, unwritten: list[str]) -> bool:
