@@ -82,6 +82,14 @@ def accounting_edits(
     return sorted(found, key=lambda edit: size_of(edit, spec))
 
 
+def allowing_readings(
+    moments: Sequence[Moment], protocol: Protocol, parameters: Any, spec: Protocol
+) -> tuple[str, ...]:
+    """Names of the readings of the texts each of which allows all of it. `protocol` may have other edits."""
+    readings = [edit for edit in explaining_edits(spec) if edit.kind == "reading"]
+    return tuple(edit.name for edit in accounting_edits(moments, protocol, parameters, spec, readings))
+
+
 def hypotheses(moments: Sequence[Moment], protocol: Protocol, parameters: Any, spec: Protocol) -> list[Edit]:
     """As `accounting_edits`, with what operators make of the rules: too many to believe one without a test
     (`quidnunc.properties.explain.hypotheses`)."""

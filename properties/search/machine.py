@@ -20,7 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from quidnunc.impl.seam import Config, Hello, Profile
 from quidnunc.model.edit import Edit, edited
-from quidnunc.model.edits.catalogue import edit_named, explaining_edits
+from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.errors import SpecError
 from quidnunc.model.events import Event, Receive
 from quidnunc.model.machine import family_of, protocol_named
@@ -32,7 +32,13 @@ from quidnunc.properties.explain.grouping import suspects_of
 from quidnunc.properties.explain.hypotheses import RunsToPredict, standing_and_ties, standing_of_known
 from quidnunc.properties.explain.minimise import plainer_parameters, shortest_run
 from quidnunc.properties.explain.plain_names import renamed_trace
-from quidnunc.properties.explain.root_cause import Finding, accounting_edits, hypotheses, last_departures
+from quidnunc.properties.explain.root_cause import (
+    Finding,
+    accounting_edits,
+    allowing_readings,
+    hypotheses,
+    last_departures,
+)
 from quidnunc.properties.explain.runs import blamed_clauses
 from quidnunc.properties.judge.oracle import Departure, Oracle, is_part_of
 from quidnunc.properties.judge.play import (
@@ -274,9 +280,7 @@ class FindingSearch:
 
     def readings_of(self, finding: Finding, parameters: Any) -> tuple[str, ...]:
         """Names of the readings of the texts each of which allows all of it."""
-        readings = [edit for edit in explaining_edits(self.spec) if edit.kind == "reading"]
-        found = accounting_edits(finding.moments, self.protocol, parameters, self.spec, readings)
-        return tuple(edit.name for edit in found)
+        return allowing_readings(finding.moments, self.protocol, parameters, self.spec)
 
     def switch_off(self, addition: str, parameters: Any, seed: int) -> None:
         """Play without this addition of the router from now on."""

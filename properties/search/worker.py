@@ -23,7 +23,7 @@ from quidnunc.impl.seam.own_stdout import stdout_aside
 from quidnunc.impl.seam.sidecar import end_children
 from quidnunc.model.edit import Edit, edited
 from quidnunc.model.edits.ambiguities import WIDE
-from quidnunc.model.edits.catalogue import edit_named, explaining_edits
+from quidnunc.model.edits.catalogue import edit_named
 from quidnunc.model.edits.operators.catalogue import operated
 from quidnunc.model.events import Event
 from quidnunc.model.machine import family_of, protocol_named
@@ -40,7 +40,7 @@ from quidnunc.properties.cases.finding import from_finding
 from quidnunc.properties.cases.router import config_of
 from quidnunc.properties.cases.telling import act_in_words, in_words
 from quidnunc.properties.claims.catalogue import claim_on
-from quidnunc.properties.explain.root_cause import CRASH, Finding, accounting_edits, last_departures
+from quidnunc.properties.explain.root_cause import CRASH, Finding, allowing_readings, last_departures
 from quidnunc.properties.judge.play import (
     Opener,
     Play,
@@ -339,10 +339,9 @@ def _root(
 def readings_that_allow(asked: Mapping[str, Any], found: ReplayableFinding) -> tuple[str, ...]:
     """Readings by each of which the case is in order, but for those that allow much."""
     spec = protocol_named(asked["protocol"])
-    readings = [e for e in explaining_edits(spec) if e.kind == "reading" and e.name not in WIDE]
     built = edited(spec, [edit_named(name, spec) for name in found.in_force])
-    allowing = accounting_edits(found.finding.moments, built, found.parameters, spec, readings)
-    return tuple(edit.name for edit in allowing)
+    allowing = allowing_readings(found.finding.moments, built, found.parameters, spec)
+    return tuple(name for name in allowing if name not in WIDE)
 
 
 PENDING_SAYS = "The search ended before this departure was replayed."

@@ -435,4 +435,10 @@ def test_what_was_compared_of_seed_7_is_what_both_readers_call_equivalent() -> N
     assert compared
     for each in map(json.loads, compared):
         assert known.issuperset(each["ids"]), each["protocol"]
-        assert f"{each['same_runs']:,}" in page and f"({len(each['ids'])}" in page
+        words = {"dog": "runs of DOG", "gossipsub-1.2": "of gossipsub v1.2", "cat": "of CAT"}[
+            each["protocol"]
+        ]
+        mutants = " mutants" if each["protocol"] == "dog" else ""
+        assert f"in {each['same_runs']:,} {words} ({len(each['ids'])}{mutants})" in page
+    ids = {name for each in map(json.loads, compared) for name in each["ids"]}
+    assert f"{len(ids)} of the {len(known)} were compared" in page

@@ -83,7 +83,7 @@ def table(catalogue: Catalogue, decisions: Iterable[Decision], runs: Mapping[str
         notes = [each.assumes and f"*Assumed:* {each.assumes}", each.reading and f"*Read:* {each.reading}"]
         if any(notes):
             lines.append(f"- `{each.id}` {' '.join(filter(None, notes))}")
-    lines += ["", "## Lines of `quidnunc prove` that speak of the same", ""]
+    lines += ["", "## Lines of `quidnunc prove` on the same", ""]
     lines.append("A test compares each with the verdicts above; they contradict each other nowhere.")
     lines.append("")
     spoken = [(each.id, lines_of(each.id)) for each in statements]

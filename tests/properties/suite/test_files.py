@@ -8,8 +8,13 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from quidnunc.model.machine import PROTOCOLS
+from quidnunc.model.edits.catalogue import edit_named
+from quidnunc.model.machine import PROTOCOLS, protocol_named
+from quidnunc.model.rules import Protocol
+from quidnunc.properties.cases.case import events_of, parameters_of
 from quidnunc.properties.cases.file import load, render
+from quidnunc.properties.explain.root_cause import last_departures
+from quidnunc.properties.judge.play import play
 from quidnunc.properties.suite.files import (
     BOUNDS,
     EDITS,
@@ -20,6 +25,7 @@ from quidnunc.properties.suite.files import (
     rule_of,
     suite_of,
 )
+from tests.helpers.puppet import ModelSubject
 from tools.rule_search.files import read_rule, rules_in, write_rule
 from tools.suite_edits.files import read_edit_cases, write_edit_cases
 
@@ -85,3 +91,17 @@ def test_a_case_of_edited_rules_that_is_gone_loses_its_file(tmp_path: Path) -> N
     write_edit_cases(tmp_path, {"colocation-1": case, "colocation-2": case})
     write_edit_cases(tmp_path, {"colocation-2": case})
     assert read_edit_cases(tmp_path) == {"colocation-2": case}
+
+
+@pytest.mark.parametrize("when", ["disconnect", "prune", "unsubscribe"])
+def test_the_caps_on_ihave_outlast_what_a_peer_does(when: str) -> None:
+    """No planted bug forgets the counts, because a search rarely comes to the cap and then to that."""
+    spec = protocol_named("gossipsub-1.1")
+    case = dict(suite_of(spec.name))["ihave-caps-again"]
+    given = parameters_of(case)
+
+    def departs(built: Protocol) -> bool:
+        return bool(last_departures(play(events_of(case), ModelSubject(built, given), spec, given)))
+
+    assert not departs(spec)
+    assert departs(edit_named(f"{when}-forgets-heard", spec).change(spec))
