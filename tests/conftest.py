@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -23,6 +24,16 @@ hypothesis.settings.register_profile(
     "busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("busy")
+
+
+A_SET = re.compile(r"frozenset\(|\{'[^']*'[,}]")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A set in a test's name is written in another order by each worker, and then pytest-xdist starts none."""
+    unordered = [item.nodeid for item in items if A_SET.search(item.nodeid)]
+    if unordered:
+        raise pytest.UsageError(f"a set in a test's name: write a tuple there, or give an id:\n{unordered[0]}")
 
 
 def pytest_collection_finish() -> None:

@@ -281,18 +281,18 @@ class TestOccasions:
     @pytest.mark.parametrize(
         ("event", "outputs", "untested"),
         [
-            (of(1, M1), (), {"gs1.0/rpc.payload-first", "gs1.0/mcache.put", "gs1.0/mcache.shift"}),
-            (of(1, M1, Graft(T)), (), {"gs1.0/mcache.put", "gs1.0/mcache.shift"}),
-            (BEAT, (Sent(1, IHave(T, ("m1",))),), {"gs1.0/rpc.payload-first"}),
+            (of(1, M1), (), ("gs1.0/mcache.put", "gs1.0/mcache.shift", "gs1.0/rpc.payload-first")),
+            (of(1, M1, Graft(T)), (), ("gs1.0/mcache.put", "gs1.0/mcache.shift")),
+            (BEAT, (Sent(1, IHave(T, ("m1",))),), ("gs1.0/rpc.payload-first",)),
         ],
         ids=str,
     )
     def test_a_rule_that_ran_where_no_router_could_break_it_does_not_count(
-        self, event: Event, outputs: tuple[Output, ...], untested: set[str]
+        self, event: Event, outputs: tuple[Output, ...], untested: tuple[str, ...]
     ) -> None:
         ran = ("gs1.0/rpc.payload-first", "gs1.0/mcache.put", "gs1.0/mcache.shift", "gs1.0/relay.mesh")
         step = ObservedStep(self.R, event, False, outputs, ran)
-        assert set(untested_clauses(step)) == untested
+        assert sorted(untested_clauses(step)) == list(untested)
 
     def test_what_is_untested_has_not_applied(self) -> None:
         judged = Oracle(SPEC, SMALL, self.R).judge(of(1, M1), (*RELAY,))
