@@ -22,7 +22,7 @@ from quidnunc.output import (
     table,
 )
 from quidnunc.properties.exports.lines import ExportedLine, exported_lines, write_line
-from quidnunc.properties.proofs.citations import lines_of
+from quidnunc.properties.proofs.citations import VERDICTS, lines_of
 from quidnunc.properties.proofs.edits import FAILS
 from quidnunc.properties.proofs.prove import prove, provers, with_edits
 from quidnunc.properties.solver.questions import SolverSession, has_cvc5
@@ -60,7 +60,19 @@ def run(options: argparse.Namespace) -> int:
         print("\n".join(page(results, questions, options)))
     else:
         _print(options, results, questions)
+    # The page is what the verdicts are recorded from.
+    if _changed(results) and not options.markdown:
+        return 1
     return 3 if any(map(_is_open, results)) else 0
+
+
+def _changed(results: Sequence[ProofResult]) -> list[dict[str, str]]:
+    """The lines that are decided otherwise than recorded; a line without a record is new, and none of them."""
+    return [
+        {"name": r.name, "recorded": VERDICTS[r.name], "verdict": r.verdict}
+        for r in results
+        if r.verdict not in ("undetermined", VERDICTS.get(r.name, r.verdict))
+    ]
 
 
 def _is_open(result: ProofResult) -> bool:
@@ -188,7 +200,7 @@ def as_json(results: Sequence[ProofResult], questions: SolverSession) -> dict[st
     asked = {**fields_of(questions, "asked", "rechecked"), "unknown": list(questions.unknown)}
     if questions.recheck:
         asked |= {"unanswered": questions.unanswered, "not_rechecked": questions.not_rechecked}
-    return {"schema": 1, "results": rows, "questions": asked}
+    return {"schema": 1, "results": rows, "changed": _changed(results), "questions": asked}
 
 
 def _print(options: argparse.Namespace, results: Sequence[ProofResult], questions: SolverSession) -> None:
@@ -206,6 +218,8 @@ def _print(options: argparse.Namespace, results: Sequence[ProofResult], question
     print(f"\n{summary(results)}")
     print(f"{questions.asked} questions to z3{recheck_summary(questions)}, {seconds:.0f} s of CPU", end="")
     print(f"; undecided: {', '.join(questions.unknown) or 'none'}")
+    for line in _changed(results):
+        print("CHANGED: {name} was {recorded} when docs/prove.md was made, and is {verdict}".format(**line))
     print("Not checked: what the assumptions exclude, and the parts of a protocol that the rules leave out.")
     print("The proof has its own copy of the rules: tests compare it with the model, this command does not.")
     print(f"again: quidnunc prove {shlex.join(options.names)}".rstrip())

@@ -27,7 +27,6 @@ from quidnunc.properties.regress.directed import directed_traces
 from quidnunc.properties.regress.pair import DIRECTIONS, Direction, partings_of
 from quidnunc.properties.regress.pool import TraceWalk, differs_at, walk_of, watched
 from quidnunc.properties.regress.search import (
-    STRICTER,
     BehaviourChange,
     ChangeSearch,
     known_traces,
@@ -231,7 +230,7 @@ class _BehaviourSearch:
                 again = [evolve(task, steps=self.steps) for task in tasks if self.shown[task.at]]
                 for task, small in _each(pool, searched_in_small, again, self._telling("shorter", again)):
                     self.shown[task.at] = _shorter(self.shown[task.at], small)
-        self.shown |= _made_stricter(self.changes, self.shown, self.old, self.new, self.say)
+        self.shown |= _other_directions(self.changes, self.shown, self.old, self.new, self.say)
 
     def change(self, at: tuple[int, ...]) -> ProtocolChange:
         return _change(self.changes, at)
@@ -250,25 +249,25 @@ class _BehaviourSearch:
         return tell
 
 
-def _made_stricter(
+def _other_directions(
     changes: Sequence[ProtocolChange],
     shown: Mapping[tuple[int, ...], Shown],
     old: Side,
     new: Side,
     say: Callable[[str], None],
 ) -> dict[tuple[int, ...], Shown]:
-    """Of parameters for which a trace shows only what is allowed now: also what OLD allows no longer, where
-    the suite shows it. The shortest trace of one direction may hide the other: one more is allowed, and with
-    fewer peers to choose from none is missing."""
+    """Of parameters that a trace shows: the directions that it does not, where the suite does. A bound that
+    moves allows more on one side and less on the other, and each trace is of one side."""
     found: dict[tuple[int, ...], Shown] = {}
     for at, known in shown.items():
         change = _change(changes, at)
-        if change.kind != "parameter" or not known or any(d in STRICTER for d, *_ in known):
+        directions = {direction for direction, *_ in known}
+        if change.kind != "parameter" or not known or len(directions) == len(DIRECTIONS):
             continue
         say(f"the cases of the suite, {change.says}")
-        search = ChangeSearch(change, old, new)
-        stricter = search.stricter_among(_of_suite(change, old, new))
-        found[at] = [*((s.direction, 0, s.found.trace, s.found.die) for s in stricter), *known]
+        others = ChangeSearch(change, old, new).others_among(_of_suite(change, old, new), directions)
+        more = ((s.direction, 0, s.found.trace, s.found.die) for s in others)
+        found[at] = sorted([*known, *more], key=lambda each: DIRECTIONS.index(each[0]))
     return found
 
 

@@ -6,7 +6,7 @@ change, or OLD and OLD with it. What is found is minimised by deletion.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, islice
 from typing import Literal, TypeAlias
 
@@ -170,15 +170,16 @@ class ChangeSearch:
                 return self._minimised(best, 0)
         return []
 
-    def stricter_among(self, traces: Iterable[Trace]) -> Sequence[BehaviourChange]:
-        """Where NEW forbids or demands more than OLD, on the first of `traces` on which it does."""
+    def others_among(
+        self, traces: Iterable[Trace], known: Collection[Direction]
+    ) -> Sequence[BehaviourChange]:
+        """Where OLD and NEW part on `traces` in a direction that is not `known` yet: the shortest of each."""
+        best: dict[Direction, SeparatingTrace] = {}
         for trace in traces:
             for die in DICE:
                 found = partings_of(self.change, self.old, self.new, trace, die)
-                stricter = {d: f for d, f in found.items() if d in STRICTER}
-                if stricter:
-                    return self._minimised(stricter, 0)
-        return []
+                _keep(best, {d: f for d, f in found.items() if d not in known})
+        return self._minimised(best, 0)
 
     def _first_of(self, trace: Trace, at: int) -> Mapping[Direction, SeparatingTrace]:
         for die in DICE:

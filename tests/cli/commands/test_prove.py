@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
+from quidnunc.commands import prove as prove_command
 from quidnunc.properties.proofs import prove as network_prove
 from quidnunc.properties.proofs.edits import EDITS
 from quidnunc.properties.proofs.prove import provers
@@ -46,6 +47,18 @@ def test_what_is_not_decided_is_no_success(quidnunc: Command, monkeypatch: pytes
     ran = quidnunc("prove", "mesh-link-backoff-unsub", "--quiet")
     assert ran.code == 3
     assert "undetermined" in ran.out and "no trace of up to 2 steps" in ran.out
+
+
+def test_a_verdict_that_is_not_the_recorded_one_is_told(
+    quidnunc: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prove_command, "VERDICTS", {"mesh-link": "proved"})
+    ran = quidnunc("prove", "mesh-link", "--quiet")
+    assert ran.code == 1
+    assert "CHANGED: mesh-link was proved when docs/prove.md was made, and is refuted" in ran.out
+    told = quidnunc("prove", "mesh-link", "--json").data["changed"]
+    assert told == [{"name": "mesh-link", "recorded": "proved", "verdict": "refuted"}]
+    assert not quidnunc("prove", "idontwant-codec.r1-reads-draft", "--json").data["changed"]
 
 
 def test_a_page_with_a_row_for_each_line(quidnunc: Command) -> None:

@@ -93,6 +93,17 @@ def test_a_single_edit_is_separated(edit: str, key: str, direction: str) -> None
     assert direction in found("gossipsub-1.2", f"gossipsub-1.2+{edit}", key, walks=40)
 
 
+def test_all_that_a_parameter_changes_is_told() -> None:
+    """With twice the redundancy, more resets are owed, and one HaveTx at the bounds of before is forbidden."""
+    result = behaviour(side_named("dog"), side_named("dog+target_redundancy=2"))
+    acts = {s.verdict: s.found.parting.act for s in result.separations}
+    assert acts == {
+        "newly-forbidden": "HaveTx",
+        "newly-obligatory": "reset.target",
+        "newly-allowed": "ResetRoute",
+    }
+
+
 def test_what_shows_nowhere_is_bounded_and_not_called_equal() -> None:
     """Nothing reads the size of the pool in a protocol whose messages are not transactions of a pool."""
     result = behaviour(R1, side_named("gossipsub-1.2+max_groups_per_peer=9"), walks=3)
