@@ -30,8 +30,8 @@ NOT_GIVEN: Mapping[str, Mapping[str, str]] = {
 }
 """Router -> parameters that the specification has and the router does not, and what to say of them. A case
 needs a value, by which the specification is asked; it is no configuration of the router."""
-DECIDES = re.compile(r"(\w+)=(\S+), the default, decides here: (.*)", re.DOTALL)
-"""Of a note of a case: the parameter, its value, and what it is."""
+DECIDES = re.compile(r"(\w+)=(\S+), the (?:kit's )?default, decides here: (.*)", re.DOTALL)
+"""Of a note of a case: the parameter, its value, and what it is. Older cases have "the default"."""
 _THRESHOLD = "_threshold"
 _NEVER = -(1 << 30)
 """No score of a run is so low."""

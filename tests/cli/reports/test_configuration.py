@@ -77,6 +77,16 @@ def test_the_defaults_are_told_as_such() -> None:
     assert "its default configuration" not in js
 
 
+def test_a_default_that_decides_is_told() -> None:
+    """By the name that the router has for it; cases that are older call it the default."""
+    case = of("go-libp2p-pubsub", "gs1.1.backoff.regraft")
+    assert any("the kit's default, decides here" in note for note in case.notes)
+    older = evolve(case, notes=tuple(n.replace("the kit's default", "the default") for n in case.notes))
+    for each in (case, older):
+        told = configuration_of(each)
+        assert told is not None and told.defaults == ("`GossipSubPruneBackoff = 60 s`",)
+
+
 def test_no_default_is_told_of_a_release_that_nobody_looked_at() -> None:
     case = of("go-libp2p-pubsub", "gs1.2.idontwant.cap")
     assert configuration_of(evolve(case, against="go-libp2p-pubsub 0.18.0")) is None
