@@ -19,7 +19,7 @@ from quidnunc.impl.routers import open_factory, open_router
 from quidnunc.impl.seam import PROFILES, AdapterError, Config, Driver, Profile
 from quidnunc.model.errors import CaseError, SpecError
 from quidnunc.model.machine import protocol_named
-from quidnunc.output import count, suggestion
+from quidnunc.output import count, suggestion, write_whole
 from quidnunc.properties.bounded import shortened
 from quidnunc.properties.cases.case import Case, replay_command
 from quidnunc.properties.cases.file import body_of, parse, render
@@ -220,7 +220,7 @@ def _written(root: RootCause, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     cause = "crash" if is_crash(root) else root.quirk.replace(":", ".")
     path = folder / f"{root.clause.replace('/', '.')}.{cause}.case"
-    path.write_text(render(root.case), encoding="utf-8")
+    write_whole(path, render(root.case))
     return path
 
 

@@ -9,9 +9,11 @@ import json
 import os
 import re
 import shlex
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
@@ -154,6 +156,34 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in text]
     lines.insert(1, "  ".join("-" * w for w in widths))
     return "\n".join(lines)
+
+
+def write_text(path: Path, text: str) -> None:
+    """As `write_whole`, and the folder with it. Raises UsageError where it cannot be written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, text)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file, which is there whole afterwards, or as it was before. Raises OSError."""
+    if path.parts[1:2] in (("dev",), ("proc",)) or (path.exists() and not path.is_file()):
+        # A pipe or a device has nothing to lose, and /dev/stdout may be a file that somebody else has open.
+        path.write_text(text, encoding="utf-8")
+        return
+    path = path.resolve()
+    part = path.with_name(f"{path.name}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        if path.exists():
+            shutil.copymode(path, part)
+        part.replace(path)
+    except OSError:
+        with suppress(OSError):
+            part.unlink()
+        raise
 
 
 def count(number: int, noun: str, plural: str = "") -> str:

@@ -30,10 +30,12 @@ A_SET = re.compile(r"frozenset\(|\{'[^']*'[,}]")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A set in a test's name is written in another order by each worker, and then pytest-xdist starts none."""
+    """A set in a name is written in another order by each worker, and then pytest-xdist starts none."""
     unordered = [item.nodeid for item in items if A_SET.search(item.nodeid)]
     if unordered:
-        raise pytest.UsageError(f"a set in a test's name: write a tuple there, or give an id:\n{unordered[0]}")
+        raise pytest.UsageError(
+            f"a set in a test's name: write a tuple there, or give an id:\n{unordered[0]}"
+        )
 
 
 def pytest_collection_finish() -> None:

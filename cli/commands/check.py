@@ -36,6 +36,8 @@ from quidnunc.output import (
     print_json,
     progress_line,
     suggestion,
+    write_text,
+    write_whole,
 )
 from quidnunc.pipeline.trace.record import join_parts
 from quidnunc.properties.cases.case import Case, command_of, events_of
@@ -510,14 +512,10 @@ def _warn_of_old(folder: Path, written: Collection[str]) -> None:
 
 def _is_written(path: Path, case: Case, unwritten: list[str]) -> bool:
     """Whether the case is in its file now. Where it cannot be, what was there stays."""
-    part = path.with_name(f"{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(render(case), encoding="utf-8")
-        part.replace(path)
+        write_whole(path, render(case))
     except OSError as error:
-        with suppress(OSError):
-            part.unlink()
         unwritten.append(f"{path} cannot be written: {error.strerror or error}")
         return False
     return True
@@ -626,8 +624,7 @@ def _compared(
         replayed = _outcomes(_replay_known(found, expected, before, options))
         old = options.expect.read_text(encoding="utf-8") if options.expect.exists() else ""
         text = render_expectations(campaigns[0], written, expected, replayed, header_read(old))
-        options.expect.parent.mkdir(parents=True, exist_ok=True)
-        options.expect.write_text(text, encoding="utf-8")
+        write_text(options.expect, text)
         print(f"wrote {options.expect}", file=sys.stderr)
         entries = load_expectations(options.expect, [c.protocol for c in campaigns])
         if number := without_case(entries):

@@ -17,7 +17,7 @@ from attrs import frozen
 
 from quidnunc.arguments import checked_protocol, demand_no_runs_of_suite, spoken_by
 from quidnunc.impl.seam import AdapterError
-from quidnunc.output import UsageError, budget_s, given_options, print_json, repeat_command
+from quidnunc.output import UsageError, budget_s, given_options, print_json, repeat_command, write_whole
 from quidnunc.reports.matrix import RouterMatrix, as_markdown, as_text, matrix_of
 from quidnunc.reports.pages.page import content_of_json, write_page
 
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     asked = given_options(options, "against", "runs", "budget", "suite", "seed", "profile")
     again = repeat_command("matrix", *options.protocols, *asked, "-o", options.output)
     document = options.output / DOCUMENT
-    document.write_text(as_markdown(matrices, again, options.output), encoding="utf-8")
+    write_whole(document, as_markdown(matrices, again, options.output))
     if options.report:
         page = content_of_json(_json(matrices), "", again.partition(": ")[2])
         write_page(options.report, page)

@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _changed(results: Sequence[ProofResult]) -> list[dict[str, str]]:
-    """The lines that are decided otherwise than recorded; a line without a record is new, and none of them."""
+    """The lines that are decided otherwise than recorded. A line without a record is new."""
     return [
         {"name": r.name, "recorded": VERDICTS[r.name], "verdict": r.verdict}
         for r in results

@@ -13,7 +13,15 @@ from typing import Any
 from attrs import asdict
 
 from quidnunc import __version__
-from quidnunc.output import UsageError, clear_progress, print_json, progress_line, repeat_command, suggestion
+from quidnunc.output import (
+    UsageError,
+    clear_progress,
+    print_json,
+    progress_line,
+    repeat_command,
+    suggestion,
+    write_whole,
+)
 from quidnunc.properties.recall.bugs import KnownBug, case_of, case_text, known_bugs
 from quidnunc.properties.recall.play import RecallResult, ReleaseReplay, recall
 from quidnunc.properties.sources import SEARCHED, digest_of_sources
@@ -37,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     again = repeat_command("recall", *options.ids, *(["-o", options.output] if options.output else []))
     if options.output is not None:
         text = as_markdown(results, date=datetime.now(UTC).date().isoformat(), kit=__version__)
-        (options.output / DOCUMENT).write_text(text, encoding="utf-8")
+        write_whole(options.output / DOCUMENT, text)
     if options.json:
         print_json(_json(results))
     else:

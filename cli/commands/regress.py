@@ -24,6 +24,7 @@ from quidnunc.output import (
     given_options,
     json_text,
     progress_line,
+    write_text,
 )
 from quidnunc.properties.notation.parameters import parameters_text
 from quidnunc.properties.regress.as_built import routers_as_built
@@ -55,7 +56,6 @@ from quidnunc.properties.regress.stopping import RemainingParts, SearchLimit
 from quidnunc.properties.suite.time_limit import TimeLimit
 from quidnunc.reports.ci.formats import write_results
 from quidnunc.reports.ci.results import result_of_regress
-from quidnunc.reports.pages.page import write_text
 from quidnunc.reports.regress import RegressReport, as_markdown, report_text
 
 
@@ -191,10 +191,7 @@ def _written(
     }
     shown = [each.instead for each in compared.otherwise if each.instead is not None]
     kept = [d for d in (*compared.met, *shown, *compared.unknown) if d.key not in entries]
-    try:
-        path.write_text(render(found.old, found.new, [*entries.values(), *kept]), encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
+    write_text(path, render(found.old, found.new, [*entries.values(), *kept]))
     print(f"wrote {path}", file=sys.stderr)
     return DeclarationComparison((*entries.values(), *kept), (), ())
 

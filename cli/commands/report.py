@@ -7,7 +7,7 @@ import shlex
 import sys
 
 from quidnunc.options.report import PAGE
-from quidnunc.output import UsageError
+from quidnunc.output import UsageError, write_text
 from quidnunc.properties.cases.file import load
 from quidnunc.reports.pages.markdown import Reproduction, issue_of
 from quidnunc.reports.pages.page import content_of, write_page
@@ -48,6 +48,6 @@ def _one_case(options: argparse.Namespace) -> int:
     if options.output is None:
         sys.stdout.write(text)
         return 0
-    options.output.write_text(text, encoding="utf-8")
+    write_text(options.output, text)
     print(f"wrote {options.output}")
     return 0

@@ -16,6 +16,7 @@ from quidnunc.output import (
     progress_line,
     repeat_command,
     show,
+    write_text,
 )
 
 if TYPE_CHECKING:
@@ -115,7 +116,6 @@ def _report(
     cases: list[str],
 ) -> None:
     from quidnunc.reports.pages.network_page import simulation_page
-    from quidnunc.reports.pages.page import write_text
 
     again = _again(options).removeprefix("again: ")
     write_text(options.report, simulation_page(result, options.output, reports, again, cases))

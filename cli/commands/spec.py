@@ -9,9 +9,9 @@ from typing import Any
 
 from quidnunc.arguments import checked_protocol
 from quidnunc.options.spec import CASES
-from quidnunc.output import print_json, table
+from quidnunc.output import print_json, table, write_text
 from quidnunc.properties.cases.case import Case
-from quidnunc.reports.pages.page import cases_in, write_text
+from quidnunc.reports.pages.page import cases_in
 from quidnunc.reports.pages.specification import (
     STATES,
     AnnotatedText,

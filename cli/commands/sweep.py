@@ -14,6 +14,7 @@ from quidnunc.output import (
     progress_line,
     repeat_command,
     table,
+    write_text,
 )
 
 if TYPE_CHECKING:
@@ -68,7 +69,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _report(options: argparse.Namespace, carried: SweepResult) -> None:
-    from quidnunc.reports.pages.page import write_text
     from quidnunc.reports.pages.sweep_page import sweep_page
 
     write_text(options.report, sweep_page(carried.summary, _again(options).removeprefix("again: ")))

@@ -17,6 +17,7 @@ from quidnunc.output import (
     say_refusal,
     show,
     table,
+    write_text,
 )
 from quidnunc.properties.bounded import printable
 
@@ -81,7 +82,6 @@ def _report(options: argparse.Namespace, page: Path) -> int:
     """Write the page of one run."""
     from quidnunc.pipeline.lake.run_folder import RunFolder
     from quidnunc.pipeline.trace.shapes import TraceError
-    from quidnunc.reports.pages.page import write_text
     from quidnunc.reports.pages.trace_page import trace_page
 
     if len(options.traces) > 1:
@@ -202,7 +202,6 @@ def _check_network(options: argparse.Namespace, reading: TraceReader) -> int:
         raise UsageError(f"--claims {options.claims} selects nothing; `quidnunc clauses` lists them")
     if options.report is not None:
         from quidnunc.reports.pages.network_page import checked_network_page
-        from quidnunc.reports.pages.page import write_text
 
         again = trace_run.asked_again(options).removeprefix("again: ")
         write_text(options.report, checked_network_page(options.traces, reports, options.claims, again))

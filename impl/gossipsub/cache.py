@@ -58,12 +58,17 @@ class MessageCache:
         return len(self._messages)
 
     def put(self, id_bytes: bytes, message: wire.Message, windows_ago: int = 0) -> None:
-        """Into the present window, or an earlier one if it is still there. A message that is in already stays
-        where it is."""
-        if id_bytes in self._messages or windows_ago >= len(self._windows):
+        """Into the present window, or an earlier one if it is still there. A message that is in already is
+        accepted again: it moves to that window, if it is a newer one."""
+        newer = list(self._windows)[: windows_ago + 1]
+        if windows_ago >= len(self._windows) or any(id_bytes in window for window in newer):
+            return
+        for window in self._windows:
+            window.pop(id_bytes, None)
+        self._windows[windows_ago][id_bytes] = None
+        if id_bytes in self._messages:
             return
         self._messages[id_bytes] = message
-        self._windows[windows_ago][id_bytes] = None
         self._bytes += message.ByteSize()
         while self._bytes > MAX_CACHED_BYTES:
             self._drop(next(iter(self._messages)))

@@ -327,9 +327,10 @@ class Router:
         return evolve(self, backoff={**self.backoff, **new}) if new else self
 
     def with_cached(self, message: Message) -> Router:
-        if message.id in self.cached:
-            return self
+        """mcache.put: into the newest window. One that is accepted again may be in an older one as well."""
         head, *rest = self.windows or ((),)
+        if message.id in head:
+            return self
         windows = ((*head, message.id), *rest)
         return evolve(self, cached={**self.cached, message.id: message}, windows=windows)
 

@@ -1,15 +1,18 @@
-"""What files, routers and names of files hold is shown and not obeyed by a terminal."""
+"""What files, routers and names hold is shown and not obeyed by a terminal; files are written whole."""
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from quidnunc.output import repeat_command, shell_line, show, table
+from quidnunc.output import UsageError, repeat_command, shell_line, show, table, write_text, write_whole
 from quidnunc.pipeline.trace.events import RunStart, SentRpc, TraceEvent
 from quidnunc.pipeline.trace.rpc import ControlMeta, GraftMeta, PruneMeta, RpcMeta
 from tests.conftest import Command
@@ -103,3 +106,28 @@ def test_what_a_router_in_python_writes_is_no_part_of_a_report(
     ran = quidnunc_apart("check", "floodsub", "--against=python:loud:Loud", how, "--json", cwd=tmp_path)
     assert ran.code in (0, 3), ran.err
     assert ran.data["against"] == "python:loud:Loud" and "Traceback" not in ran.err
+
+
+def test_a_file_is_there_whole_or_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, linked = tmp_path / "a" / "known.toml", tmp_path / "link"
+    write_text(path, "first")
+    path.chmod(0o640)
+    linked.symlink_to(path)
+    write_text(linked, "second")
+    assert linked.is_symlink() and path.read_text() == "second" and path.stat().st_mode & 0o777 == 0o640
+
+    def full(self: Path, *given: Any, **options: Any) -> int:
+        self.touch()
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(UsageError, match="known.toml cannot be written: No space left"):
+        write_text(path, "third")
+    assert path.read_text() == "second" and [*path.parent.iterdir()] == [path]
+    with pytest.raises(OSError, match="No space left"):
+        write_whole(path, "third")
+
+
+def test_a_device_is_written_to(capfd: pytest.CaptureFixture[str]) -> None:
+    write_text(Path("/dev/stdout"), "shown")
+    assert capfd.readouterr().out == "shown"

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from quidnunc import __version__
-from quidnunc.output import UsageError
+from quidnunc.output import write_text
 from quidnunc.properties.documents.clauses import load
 from quidnunc.reports.ci.results import CiAlert, CiResult, CiTest
 from quidnunc.reports.pages.links import place_of
@@ -31,18 +31,10 @@ def write_results(options: argparse.Namespace, result: CiResult) -> None:
     """Write the files that were asked for, and print annotations where they are the format."""
     for path, text in ((options.junit, junit_text), (options.sarif, sarif_text)):
         if path is not None:
-            _write(path, text(result))
+            write_text(path, text(result))
     if options.format == "github":
         for line in annotation_lines(result):
             print(line)
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
 
 
 # -- JUnit --------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, field, frozen
 
 from quidnunc import __version__
-from quidnunc.output import UsageError, count, near_file
+from quidnunc.output import UsageError, count, near_file, write_text
 from quidnunc.properties.bounded import read_bounded
 from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.file import load
@@ -286,15 +286,6 @@ def page_of(content: ReportContent) -> str:
 def write_page(path: Path, content: ReportContent) -> None:
     """Write the page. Raises UsageError where it cannot be written."""
     write_text(path, page_of(content))
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a page. Raises UsageError where it cannot be written."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
 
 
 def _networks(content: ReportContent) -> dict[int, DrawnNetwork]:

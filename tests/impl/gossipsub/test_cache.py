@@ -26,17 +26,23 @@ def test_a_message_is_kept_for_all_windows_and_gossiped_for_some() -> None:
     assert cache.get(b"a") is None and len(cache) == 0
 
 
-def test_putting_it_again_does_not_move_it() -> None:
+def test_what_is_accepted_again_moves_to_the_present_window() -> None:
+    cache = MessageCache(2, 1)
+    for _ in range(3):
+        cache.put(b"a", message())
+        cache.put(b"a", message())
+        assert cache.gossip_ids("t1") == [b"a"] and len(cache) == 1
+        cache.shift()
+        assert cache.gossip_ids("t1") == [] and cache.get(b"a") is not None
+    cache.shift()
+    assert cache.get(b"a") is None and len(cache) == 0
+
+
+def test_a_window_that_is_over_takes_nothing_from_a_newer_one() -> None:
     cache = MessageCache(2, 1)
     cache.put(b"a", message())
-    cache.shift()
-    cache.put(b"a", message())
-    assert cache.gossip_ids("t1") == []
-    cache.shift()
-    assert cache.get(b"a") is None
-    cache.put(b"a", message())
-    cache.shift()
-    assert cache.get(b"a") is not None
+    cache.put(b"a", message(), windows_ago=1)
+    assert cache.gossip_ids("t1") == [b"a"]
 
 
 def test_answers_are_counted_per_peer_while_it_is_kept() -> None:

@@ -352,6 +352,18 @@ class TestIds:
             r = beaten(r, 1)
         assert told == [{"m1"}, {"m1"}, {"m1"}, set(), set(), set()]
 
+    def test_what_is_accepted_again_is_in_the_newest_window(self, protocol: Protocol) -> None:
+        """seen_ttl is shorter than the cache here: the message is new again while it is kept."""
+        r = after(MEMBERS, peers(20, 21), of(1, message("m1")), protocol=protocol, seen_ttl_ms=1500).router
+        r = onward(beaten(r, 2), of(1, message("m1"))).router
+        told = []
+        for _ in range(4):
+            told.append(self.told(r))
+            r = beaten(r, 1)
+        assert told == [{"m1"}, {"m1"}, {"m1"}, set()]
+        assert onward(r, of(2, IWant(("m1",)))).must == sent(message("m1"), 2)
+        assert not onward(beaten(r, 1), of(2, IWant(("m1",)))).all
+
     def test_all_of_them_to_each(self, protocol: Protocol) -> None:
         r = after(MEMBERS, peers(20, 21), of(1, message("m1")), protocol=protocol).router
         r = onward(beaten(r, 1), of(1, message("m2"), message("m3"))).router

@@ -94,7 +94,7 @@ def test_a_single_edit_is_separated(edit: str, key: str, direction: str) -> None
 
 
 def test_all_that_a_parameter_changes_is_told() -> None:
-    """With twice the redundancy, more resets are owed, and one HaveTx at the bounds of before is forbidden."""
+    """With twice the redundancy, more resets are owed, and one HaveTx at the old bounds is forbidden."""
     result = behaviour(side_named("dog"), side_named("dog+target_redundancy=2"))
     acts = {s.verdict: s.found.parting.act for s in result.separations}
     assert acts == {
