@@ -30,7 +30,6 @@ from quidnunc.properties.explain import root_cause
 from quidnunc.properties.explain.plain_names import renamed_trace
 from quidnunc.properties.explain.root_cause import accounts_for, last_departures
 from quidnunc.properties.judge.play import ModelSubject, play
-from quidnunc.properties.search import machine
 from quidnunc.properties.search.campaign import Campaign
 from quidnunc.properties.search.verdicts import ExitStatus, verdict_of_root
 from quidnunc.properties.suite import run as suite_run
@@ -412,12 +411,8 @@ def test_what_only_the_excuse_of_something_else_forbids_is_no_row(
     if not looks:
         monkeypatch.setattr(SuiteRows, "drop_false_ones", lambda self: None)
     # There is a reading that says just that. Of the next router like this one there may be none.
-    for where, what in (
-        (machine, "explaining_edits"),
-        (root_cause, "explaining_edits"),
-        (root_cause, "hypotheses_of"),
-    ):
-        monkeypatch.setattr(where, what, partial(without_the_right_one, getattr(where, what)))
+    for what in ("explaining_edits", "hypotheses_of"):
+        monkeypatch.setattr(root_cause, what, partial(without_the_right_one, getattr(root_cause, what)))
 
     def opener(config: Config) -> ModelSubject:
         return ModelSubject(built, config.parameters, config.seed)
