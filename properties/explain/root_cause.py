@@ -7,8 +7,9 @@ from typing import Any
 
 from attrs import frozen
 
-from quidnunc.model.edit import Edit
-from quidnunc.model.edits.catalogue import explaining_edits, hypotheses_of, size_of
+from quidnunc.model.edit import Edit, edited
+from quidnunc.model.edits.ambiguities import WIDE
+from quidnunc.model.edits.catalogue import edit_named, explaining_edits, hypotheses_of, size_of
 from quidnunc.model.edits.operators.catalogue import operated
 from quidnunc.model.events import Crashed, Event
 from quidnunc.model.rules import Protocol
@@ -88,6 +89,20 @@ def allowing_readings(
     """Names of the readings of the texts each of which allows all of it. `protocol` may have other edits."""
     readings = [edit for edit in explaining_edits(spec) if edit.kind == "reading"]
     return tuple(edit.name for edit in accounting_edits(moments, protocol, parameters, spec, readings))
+
+
+def readings_that_allow(
+    moments: Sequence[Moment], spec: Protocol, in_force: Iterable[str], parameters: Any
+) -> tuple[str, ...]:
+    """The same beside the edits `in_force`, without those readings that allow much."""
+    built = edited(spec, [edit_named(name, spec) for name in in_force])
+    return tuple(n for n in allowing_readings(moments, built, parameters, spec) if n not in WIDE)
+
+
+def allowed_in_words(reading: str, spec: Protocol) -> str:
+    """What a row says that nothing explains, and that a reading allows which other runs refute."""
+    says = edit_named(reading, spec).says
+    return f'It is in order where the text is read so: "{says}" Other runs refute that reading.'
 
 
 def hypotheses(moments: Sequence[Moment], protocol: Protocol, parameters: Any, spec: Protocol) -> list[Edit]:

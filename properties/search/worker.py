@@ -40,7 +40,13 @@ from quidnunc.properties.cases.finding import from_finding
 from quidnunc.properties.cases.router import config_of
 from quidnunc.properties.cases.telling import act_in_words, in_words
 from quidnunc.properties.claims.catalogue import claim_on
-from quidnunc.properties.explain.root_cause import CRASH, Finding, allowing_readings, last_departures
+from quidnunc.properties.explain.root_cause import (
+    CRASH,
+    Finding,
+    allowed_in_words,
+    last_departures,
+    readings_that_allow,
+)
 from quidnunc.properties.judge.play import (
     Opener,
     Play,
@@ -312,10 +318,12 @@ def _root(
         known, says, remark = "", PENDING_SAYS, PENDING_SAYS
     elif not found.minimised:
         says, remark = f"{says} {NOT_MINIMISED}", f"{remark} {NOT_MINIMISED}".strip()
-    allowed_by = readings_that_allow(asked, found) if kind == "unexplained" and not is_crash else ()
+    allowed_by: tuple[str, ...] = ()
+    if kind == "unexplained" and not is_crash:
+        spec = protocol_named(asked["protocol"])
+        allowed_by = readings_that_allow(finding.moments, spec, found.in_force, found.parameters)
     if allowed_by:
-        reading = edit_named(allowed_by[0], protocol_named(asked["protocol"])).says
-        told = f'It is in order where the text is read so: "{reading}" Other runs refute that reading.'
+        told = allowed_in_words(allowed_by[0], spec)
         says, remark = f"{says} {told}", f"{remark} {told}".strip()
     shown = _shown(asked, found, hello, says, claim.id if claim is not None else finding.clause)
     return {
@@ -334,14 +342,6 @@ def _root(
         "leaves_open": sorted(found.leaves_open),
         "minimised": found.minimised,
     }
-
-
-def readings_that_allow(asked: Mapping[str, Any], found: ReplayableFinding) -> tuple[str, ...]:
-    """Readings by each of which the case is in order, but for those that allow much."""
-    spec = protocol_named(asked["protocol"])
-    built = edited(spec, [edit_named(name, spec) for name in found.in_force])
-    allowing = allowing_readings(found.finding.moments, built, found.parameters, spec)
-    return tuple(name for name in allowing if name not in WIDE)
 
 
 PENDING_SAYS = "The search ended before this departure was replayed."

@@ -21,7 +21,9 @@ from quidnunc.properties.explain.root_cause import (
     UNEXPLAINED_CAUSE,
     Finding,
     accounts_for,
+    allowed_in_words,
     last_departures,
+    readings_that_allow,
 )
 from quidnunc.properties.explain.runs import blamed_clauses
 from quidnunc.properties.judge.play import Moment, clauses_at_work, clauses_left_open, play, rejudge
@@ -183,6 +185,22 @@ class SuiteRows:
             roots[key] = evolve(root, also=tuple(name for name in root.also if name not in withdrawn))
         self.campaign.roots = roots
 
+    def note_readings(self) -> None:
+        """Of what nothing explains: the readings by each of which the case is in order."""
+        for key, root in list(self.campaign.roots.items()):
+            told, of = self._told.get(key, (None, None))
+            if root.kind != "unexplained" or told is None or of is None or is_crash(root):
+                continue
+            allowed_by = readings_that_allow(
+                told.finding.moments, self.hunt.spec, told.in_force, of.parameters
+            )
+            if allowed_by:
+                found = evolve(root, allowed_by=allowed_by)
+                remark = self._allowed_in_words(found)
+                _, words = self._row(told, of, remark)
+                says = f"{root.says} {remark}"
+                self.campaign.roots[key] = evolve(found, says=says, case=words())
+
     def _drop_of_additions(self) -> None:
         """Drop what a fault that is told does where the router does what the texts leave open: an addition
         is behind it only in so far as it is how the router reads them."""
@@ -239,13 +257,18 @@ class SuiteRows:
             shipped = self._as_shipped(shipped, of)
             if shipped is not told:
                 told = shipped
-                row, words = self._row(told, of)
+                remark = self._allowed_in_words(root)
+                row, words = self._row(told, of, remark)
                 # A row of several findings has a sentence of its own.
-                case = words() if row.says == root.says else evolve(words(), reason=root.case.reason)
+                own = f"{row.says} {remark}".strip()
+                case = words() if own == root.says else evolve(words(), reason=root.case.reason)
                 control = passes_on_ours(told.finding, self.campaign.protocol, of.parameters, of.case.seed)
                 act = act_in_words(row.case, told.finding)
                 self.campaign.roots[key] = evolve(root, case=case, act=act, holds_on_ours=control)
             yield
+
+    def _allowed_in_words(self, root: RootCause) -> str:
+        return allowed_in_words(root.allowed_by[0], self.hunt.spec) if root.allowed_by else ""
 
     def _as_shipped(self, told: SuiteFinding, of: DepartingCase) -> SuiteFinding:
         """The same with nothing switched off, where the router does the same then."""

@@ -148,6 +148,7 @@ def _play_and_file(
         file_unexplained(rows, limit)
     hunt.out_of_time = limit.filing_is_over
     rows.drop_false_ones()
+    rows.note_readings()
     with suppress(TimeIsUpError):
         for departed, each in rows.explanations.given_up() if rows.explanations is not None else ():
             rows.note_alike(departed, each)

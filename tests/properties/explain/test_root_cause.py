@@ -11,10 +11,15 @@ from quidnunc.model.edits.catalogue import edit_named, explaining_edits
 from quidnunc.model.events import Advance, Connect, Event, Join, Receive
 from quidnunc.model.machine import protocol_named
 from quidnunc.model.parameters import DogParameters, Parameters
-from quidnunc.model.rpc import Graft, Subscribe
+from quidnunc.model.rpc import Graft, Prune, Subscribe
 from quidnunc.model.rules import Protocol
 from quidnunc.properties.explain.minimise import plainer_parameters, shortest_run, shrink, simplifications
-from quidnunc.properties.explain.root_cause import accounting_edits, hypotheses, last_departures
+from quidnunc.properties.explain.root_cause import (
+    accounting_edits,
+    hypotheses,
+    last_departures,
+    readings_that_allow,
+)
 from quidnunc.properties.judge.play import ModelSubject, Play, play
 from quidnunc.properties.search.machine import ReplayableFinding
 from tests.helpers.pubsub_run import BEAT, T, grafted, message, of, peers
@@ -299,3 +304,11 @@ def test_quirks_are_named_once() -> None:
     assert set(PLANTED) <= set(names)
     assert set(UNTOLD) <= set(names)
     assert not set(PLANTED) & set(UNTOLD)
+
+
+def test_a_reading_that_allows_the_run_is_named_but_for_one_that_allows_much() -> None:
+    inside = (Join(T), Connect((1,)), of(1, Subscribe(T), Graft(T)), of(1, Prune(T, 0)), of(1, Graft(T)))
+    subject = ModelSubject(edit_named("zero-backoff-is-none", SPEC).change(SPEC), Parameters())
+    run = play((*inside, BEAT), subject, SPEC, Parameters())
+    assert last_departures(run)
+    assert readings_that_allow(run.moments, SPEC, (), Parameters()) == ("zero-backoff-is-none",)

@@ -15,17 +15,11 @@ from typing import Any
 import pytest
 from attrs import asdict, evolve
 
-from quidnunc.model.edits.catalogue import edit_named
-from quidnunc.model.events import Advance, Connect, Join
 from quidnunc.model.machine import protocol_named
-from quidnunc.model.parameters import Parameters
-from quidnunc.model.rpc import Graft, Prune, Subscribe
 from quidnunc.properties.cases.file import parse, render
 from quidnunc.properties.cases.router import replay_router
 from quidnunc.properties.cases.telling import notes_of
 from quidnunc.properties.claims.catalogue import claims_of
-from quidnunc.properties.explain.root_cause import Finding, last_departures
-from quidnunc.properties.judge.play import play
 from quidnunc.properties.search import batch as batches
 from quidnunc.properties.search import campaign as campaigns
 from quidnunc.properties.search.batch import BatchRequest, Workers, run_batch
@@ -39,12 +33,9 @@ from quidnunc.properties.search.campaign import (
     run_campaign,
     settle,
 )
-from quidnunc.properties.search.machine import ReplayableFinding
 from quidnunc.properties.search.rows import RootCause
 from quidnunc.properties.search.worker import answer as answer_request
-from quidnunc.properties.search.worker import hello_of, opener_of, readings_that_allow, run
-from tests.helpers.pubsub_run import T, of
-from tests.helpers.puppet import ModelSubject
+from quidnunc.properties.search.worker import hello_of, opener_of, run
 
 TABLE = """
 import json, sys
@@ -93,17 +84,6 @@ def test_the_same_seed_gives_the_same_table_in_a_second_process(
     assert (runs, broken) == (20, [])
     assert roots
     assert cause in {root[1] for root in roots} | {""}
-
-
-def test_a_reading_that_allows_the_case_is_named_but_for_one_that_allows_much() -> None:
-    spec, given = protocol_named("gossipsub-1.2"), Parameters()
-    inside = (Join(T), Connect((1,)), of(1, Subscribe(T), Graft(T)), of(1, Prune(T, 0)), of(1, Graft(T)))
-    subject = ModelSubject(edit_named("zero-backoff-is-none", spec).change(spec), given)
-    events = (*inside, Advance(1000))
-    run_of_it = play(events, subject, spec, given)
-    finding = Finding(events, tuple(run_of_it.moments), last_departures(run_of_it)[0], ())
-    found = ReplayableFinding(finding, given, 0)
-    assert readings_that_allow({"protocol": "gossipsub-1.2"}, found) == ("zero-backoff-is-none",)
 
 
 class TestOneBatch:

@@ -30,6 +30,7 @@ from quidnunc.properties.explain import root_cause
 from quidnunc.properties.explain.plain_names import renamed_trace
 from quidnunc.properties.explain.root_cause import accounts_for, last_departures
 from quidnunc.properties.judge.play import ModelSubject, play
+from quidnunc.properties.search import machine
 from quidnunc.properties.search.campaign import Campaign
 from quidnunc.properties.search.verdicts import ExitStatus, verdict_of_root
 from quidnunc.properties.suite import run as suite_run
@@ -377,6 +378,25 @@ def test_what_nothing_explains_has_the_names_of_all_cases_that_depart() -> None:
     (row,) = (root for root in campaign.roots.values() if root.kind == "unexplained")
     departing = {each for each, case in suite_of(name) if departs(case)}
     assert row.seen_in == departing and len(departing) > 2
+
+
+def test_an_unexplained_row_that_a_reading_allows_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a search: what refutes the reading elsewhere may be another fault."""
+    name, reading = "gossipsub-1.2", "unsubscribed-stays-in-mesh"
+    built = edit_named(reading, protocol_named(name)).change(protocol_named(name))
+    cases = [each for each in suite_of(name) if "unsubscribe t1" in render(each[1])]
+    monkeypatch.setattr(suite_run, "suite_of", lambda _: cases)
+    monkeypatch.setattr(machine, "hypotheses", lambda *given: [])
+
+    def opener(config: Config) -> ModelSubject:
+        return ModelSubject(built, config.parameters, config.seed)
+
+    rows = [root for root in run_suite(name, "ours", opener).roots.values() if reading in root.allowed_by]
+    assert rows and {root.kind for root in rows} == {"unexplained"}
+    for root in rows:
+        assert verdict_of_root(root) == "undecided"
+        assert "Other runs refute that reading." in root.says
+        assert "Other runs refute that reading." in " ".join(render(root.case).split())
 
 
 def leaving_late(protocol: Protocol) -> Protocol:
