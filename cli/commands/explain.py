@@ -22,6 +22,7 @@ from quidnunc.model.rules import Protocol, Rule
 from quidnunc.output import UsageError, print_json, suggestion, table
 from quidnunc.pipeline.lake.gold.claims import CLAIMS as OVER_TRACES
 from quidnunc.pipeline.lake.gold.claims import TraceClaim
+from quidnunc.properties.bounded import shortened
 from quidnunc.properties.cases.case import Case
 from quidnunc.properties.cases.file import load, render
 from quidnunc.properties.claims.catalogue import claims_of, ground_of
@@ -29,6 +30,7 @@ from quidnunc.properties.claims.claim import Claim
 from quidnunc.properties.claims.elsewhere import HELD, ConstructionClaim
 from quidnunc.properties.coverage import ClauseCoverage, coverage, suites
 from quidnunc.properties.documents import named_sentences as clause_names
+from quidnunc.properties.documents.clauses import load as clauses
 from quidnunc.properties.mutants import claim_expected, mutant_named, protocol_of_mutant
 from quidnunc.properties.params.citations import ROWS, GuaranteeRow, guarantees_on
 from quidnunc.properties.proofs.citations import VERDICTS as RECORDED
@@ -47,6 +49,9 @@ from quidnunc.reports.words import cause_in_words
 
 CASES = Path("counterexamples")
 OF_NETWORKS = CASES / "networks"
+LISTED = "`quidnunc clauses` lists the clauses and claims"
+MOST_CLAUSES, MOST_WORDS = 10, 200
+"""Clauses that are listed where several have the same words; characters of the words that are said again."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -62,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
         print_json({"schema": 1, "kind": kind, **{k.replace(" ", "_"): v for k, v in found.items()}})
         return 0
     old = options.what in renamed()
-    name = found["id"] if old else options.what
+    name = found["id"] if old or is_words(options.what) else options.what
     print(f"{kind} {name} (once called {options.what})\n" if old else f"{kind} {name}\n")
     for title, value in found.items():
         _print_field(title, value)
@@ -103,6 +108,8 @@ def _found(what: str) -> tuple[str, dict[str, Any]]:
     if (meant := named(what)) is not None:
         kind, describe = meant
         return kind, describe()
+    if is_words(what):
+        return _found(_clause_saying(what))
     # A clause without its prefix.
     kinds = known_names()
     whole = [clause for clause in kinds[0][1] if clause.partition("/")[2] == what]
@@ -111,7 +118,25 @@ def _found(what: str) -> tuple[str, dict[str, Any]]:
         if whole
         else suggestion(what, (n for _, k, _ in kinds for n in k))
     )
-    raise UsageError(f"nothing is called {what!r}{near}; `quidnunc clauses` lists the clauses and claims")
+    raise UsageError(f"nothing is called {what!r}{near}; {LISTED}")
+
+
+def _clause_saying(words: str) -> str:
+    """The clause that has these words of a specification. Raises UsageError unless there is just one."""
+    found = clause_names.clauses_saying(words)
+    if not found:
+        raise UsageError(f"no clause has the words {shortened(words, MOST_WORDS)!r}; {LISTED}")
+    if len(found) > 1:
+        texts = (f"  {each}: {clauses()[each].text.strip()}" for each in found[:MOST_CLAUSES])
+        more = [f"  and {len(found) - MOST_CLAUSES} more"] if len(found) > MOST_CLAUSES else []
+        listed = [f"{len(found)} clauses have these words, name one of them:", *texts, *more]
+        raise UsageError("\n".join(listed))
+    return found[0]
+
+
+def is_words(what: str) -> bool:
+    """Whether these are words of a sentence: no name has a blank."""
+    return " " in what.strip()
 
 
 def named(what: str) -> tuple[str, Callable[[], dict[str, Any]]] | None:

@@ -20,7 +20,7 @@ from attrs import frozen
 
 from quidnunc.model.errors import SpecError
 from quidnunc.properties.documents.clauses import Clause, Document, documents, load
-from quidnunc.properties.documents.sentences import Sentence, run_of, words_of
+from quidnunc.properties.documents.sentences import Sentence, read, run_of, words_of
 
 FIELDS = frozenset({"text", "names", "prose"})
 HEADER = frozenset({"name", "title", "documents", "revision", "source"})
@@ -141,6 +141,21 @@ def quoted_at(sentences: Sequence[Sentence], quote: str) -> tuple[int, ...]:
             places.append(place)
         at = after
     return tuple(places)
+
+
+def clauses_saying(text: str) -> tuple[str, ...]:
+    """The clauses that name a sentence; or, of words that are no whole sentence, those whose words have them
+    or are in them."""
+    asked = {digest(sentence.marks) for sentence in read(text)}
+    prints = (each for specification in texts().values() for each in specification.prints)
+    named = dict.fromkeys(name for each in prints if each.digest in asked for name in each.names)
+    if named:
+        return tuple(named)
+    run = run_of(words_of(text)).lower()
+    quoted = [(c.quote, c.id) for c in load().values()] + [(c.phrase, c.id) for c in load().values()]
+    runs = [(run_of(words_of(words)).lower(), clause) for words, clause in quoted if words]
+    runs += [(words.lower(), clause) for each in texts().values() for words, clause in each.names]
+    return tuple(dict.fromkeys(clause for words, clause in runs if run in words or words in run))
 
 
 def recognised_text(sentences: Sequence[Sentence]) -> SpecificationText:

@@ -99,6 +99,28 @@ def test_a_name_that_nothing_has_gets_the_nearest(quidnunc: Command) -> None:
     assert quidnunc("explain", "unexplainable").code == 2
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "After processing the message payload, the router will process the control payload.",
+        "first process the message payload",
+        "Upon receiving a message, the router will first process the message payload. And then the rest.",
+    ],
+)
+def test_a_sentence_is_taken_for_its_clause(quidnunc: Command, words: str) -> None:
+    ran = quidnunc("explain", words)
+    assert ran.code == 0 and ran.out.startswith("clause gs1.0/rpc.payload-first\n")
+    assert ran.out.endswith("again: quidnunc explain gs1.0/rpc.payload-first\n")
+
+
+def test_words_of_several_clauses_or_of_none_are_refused(quidnunc: Command) -> None:
+    several, none = quidnunc("explain", "the router will"), quidnunc("explain", "the router emits words")
+    assert (several.code, none.code) == (2, 2)
+    assert "clauses have these words, name one of them:\n  gs1.0/" in several.err
+    assert re.search(r"\n  and \d+ more\n", several.err) and "  gs1.0/relay.seen: A message" in several.err
+    assert "no clause has the words 'the router emits words'; `quidnunc clauses` lists" in none.err
+
+
 def test_a_quote_is_said_to_be_of_its_own_document(quidnunc: Command) -> None:
     """The table of DOG's clauses is of two documents."""
     assert "dog.md)" in quidnunc("explain", "dog/reset.one", "--json").data["document"]
