@@ -17,11 +17,11 @@ from attrs import evolve, field, fields, frozen, mutable
 from quidnunc.model.edit import Edit
 from quidnunc.model.edits.ambiguities import WIDE
 from quidnunc.model.edits.catalogue import rules_changed, size_of
-from quidnunc.model.edits.operators.catalogue import FAMILIES, SIBLINGS
+from quidnunc.model.edits.operators.catalogue import FAMILIES, FORGETS, SIBLINGS
 from quidnunc.model.edits.operators.everywhere import EVERYWHERE
 from quidnunc.model.edits.operators.reads import names_read
 from quidnunc.model.edits.quirks import QUIRKS
-from quidnunc.model.events import Receive, Sent
+from quidnunc.model.events import Advance, Receive, Score, Sent
 from quidnunc.model.mempool.cat.variants import CAT_READINGS, CAT_VARIANTS
 from quidnunc.model.mempool.dog.variants import SWITCHES
 from quidnunc.model.rpc import IHave, IWant
@@ -54,6 +54,8 @@ allow what was due once for so many runs that it explains: else it does not say 
 LEAST_PREDICTED = 3
 """In so many fresh runs an explanation says what the router did where the protocol without it does not."""
 
+FORGETS_SCORES = f"heartbeat{FORGETS}scores"
+"""The edit by which the application's scores are forgotten at a heartbeat."""
 MOST_LACKING = 6
 """Runs that show that the router has a rule, the first ones."""
 
@@ -128,7 +130,8 @@ def predict(edit: Edit, runs: Iterable[FollowedRun], departure: Departure) -> Pr
     one number come together, so that it ends after the first of which it does not. One that is
     of a number alone has to say what comes of each: what it says of the minimal run may be chance. So do
     probes, in which the departure need not come: an edit can only be wrong in them, or say more than
-    another. One that is wide is wrong where it leaves a departure that a score alone makes. One that is
+    another. One that is wide is wrong where it leaves a departure that a score alone makes, and so is one by
+    which that score is forgotten then. One that is
     no reading is wrong as well where the departure lacks what it needs, the router follows the protocol,
     and the edit leaves open whether it does.
     """
@@ -184,13 +187,21 @@ def _leaves_it(edit: Edit, followed: FollowedRun, found: Agreement, departure: D
 
 def _is_wrong(edit: Edit, followed: FollowedRun, found: Agreement) -> bool:
     """Whether the edit, which says so much of the run, says less than the protocol without it."""
-    if followed.run.varied == SCORED and found.departures and _is_wide(edit, followed.protocol):
-        return True
+    if followed.run.varied == SCORED and found.departures:
+        if _is_wide(edit, followed.protocol) or _has_forgotten(edit, followed, found):
+            return True
     if edit.name in followed.run.asks and (
         any(act_of(d) == IWant.__name__ for d in found.departures) or _measures_less(edit, followed, found)
     ):
         return True
     return found.agreed < followed.plain.agreed and bool(found.departures or _leaves_open(edit, followed))
+
+
+def _has_forgotten(edit: Edit, followed: FollowedRun, found: Agreement) -> bool:
+    """Whether by the edit the score is forgotten where the router still departs for it."""
+    before = [event for event, _ in followed.run.steps[: found.agreed]]
+    given = max((at for at, event in enumerate(before) if isinstance(event, Score)), default=len(before))
+    return edit.name == FORGETS_SCORES and any(isinstance(event, Advance) for event in before[given:])
 
 
 def _measures_less(edit: Edit, followed: FollowedRun, found: Agreement) -> bool:

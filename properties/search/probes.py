@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import ceil, floor
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from attrs import evolve, frozen
 
+from quidnunc.model.edits.operators import words
 from quidnunc.model.events import (
     Adjust,
     Advance,
@@ -29,6 +30,7 @@ from quidnunc.model.events import (
 )
 from quidnunc.model.rpc import (
     ROUTER,
+    Flaw,
     Graft,
     IDontWant,
     IHave,
@@ -56,6 +58,7 @@ MOST_ADVERTISED = 24
 ADVERTISED_FROM = 910
 """The number of the first message that is advertised for that."""
 MOST_DUPLICATES = 60
+FLAWS = tuple(flaw for flaw in get_args(Flaw) if flaw in words.FLAWS)
 
 Acts = tuple[Event, ...]
 P = TypeVar("P", bound=Part)
@@ -85,6 +88,7 @@ def probes(events: Sequence[Event], parameters: Any) -> Iterator[Acts]:
         sent = tuple(Receive((other,), (message,)) for message in unwanted)
         yield (*events[:-1], *joined, *sent, *_verdicts((*events[:-1], *sent), parameters), beat)
     yield from ((*acts, beat) for acts in _advertised(events, topic, parameters))
+    yield from ((*acts, beat) for acts in _flawed_otherwise(events))
     if isinstance(events[-1], Publish):
         # To two more subscribers, one of whom is in the mesh: who is sent it says more than to one.
         topic, new = events[-1].message.topic, (other + 1, other + 2)
@@ -167,6 +171,16 @@ def _unwanted(events: Sequence[Event], topic: str) -> list[Message]:
     return left if len(left) > 1 else []
 
 
+def _flawed_otherwise(events: Sequence[Event]) -> Iterator[Acts]:
+    """In place of a message at the end that breaks the signature policy, one that breaks it otherwise: who
+    overlooks one thing is told apart from who overlooks several."""
+    parts = events[-1].parts if isinstance(events[-1], Receive) else ()
+    for message in parts:
+        for flaw in FLAWS if isinstance(message, Message) and message.flaw in FLAWS else ():
+            if flaw != message.flaw:
+                yield (*events[:-1], evolve(events[-1], parts=(evolve(message, id=MINE, flaw=flaw),)))
+
+
 def _last_prune(events: Sequence[Event]) -> Iterator[tuple[int, Peer, str]]:
     """Where the last PRUNE comes, of whom, and in which topic; nothing if none does."""
     for at in reversed(range(len(events))):
@@ -186,7 +200,7 @@ def probes_at_scores(events: Sequence[Event], parameters: Any) -> Iterator[tuple
         return
     beat = Advance(parameters.heartbeat_interval_ms)
     lows = [limit - 1 for limit in limits_of(parameters)]
-    plain, *low = (tuple(_at_score(opened, value)) for value in (0, *lows))
+    plain, *low = (tuple(_at_score(opened, value, beat)) for value in (0, *lows))
     for at, acts in enumerate(plain):
         ends = (*_verdicts(acts, parameters), beat)
         yield (*opened.acts, *acts, *ends), tuple((*opened.acts, *those[at], *ends) for those in low)
@@ -230,13 +244,15 @@ def _asks(one: Peer, other: Peer, topic: str) -> Iterator[Acts]:
     yield (Leave(topic), Join(topic))
 
 
-def _at_score(opened: ProbeStage, value: int) -> Iterator[Acts]:
-    """A peer with this score is heard, answered and sent to, in the mesh and outside."""
+def _at_score(opened: ProbeStage, value: int, beat: Event) -> Iterator[Acts]:
+    """A peer with this score is heard, answered and sent to, in the mesh and outside; and a heartbeat later,
+    when the score may be forgotten."""
     one, other, topic = opened.one, opened.other, opened.topic
     low, graft = Score((one,), value), Receive((one,), (Graft(topic),))
     relayed = Receive((other,), (Message(LAST, topic),))
     yield (low,)
     yield (low, graft, relayed)
+    yield (low, beat, graft, relayed)
     yield (graft, low, relayed)
     yield (graft, low, Publish(Message(LAST, topic)))
     yield (low, Receive((one,), (Message(MINE, topic),)))

@@ -433,6 +433,27 @@ class TestScores:
         asked = evolve(refused, varied=PROBE)
         assert self.WIDE in standing([self.WIDE], fresh(*heeded, asked), SPEC, departure)
 
+    FORGETS = edit_named("heartbeat-forgets-scores", SPEC)
+    KEEPS = edit_named("keeps-mesh-members-whose-score-is-negative", SPEC)
+
+    def kept(self, *last: Event, varied: str = "") -> FreshRun:
+        """Of one that refuses these GRAFTs and keeps members with a negative score."""
+        events = (Connect((1,)), Join(T), of(1, Subscribe(T), Graft(T)), Score((1,), -41), *last)
+        subject = ModelSubject(edited(SPEC, [self.NARROW, self.KEEPS]), self.LOW)
+        return FreshRun(tuple((event, subject.do(event)) for event in events), self.LOW, varied)
+
+    def test_a_score_that_still_counts_after_a_heartbeat_was_not_forgotten(self) -> None:
+        beat, graft = Advance(500), of(1, Graft(T))
+        runs = [self.kept(beat, of(2, IHave(T, (f"m{n}",)))) for n in range(4)]
+        departure, both = departure_of(runs[0]), [self.FORGETS, self.KEEPS]
+        assert departure.clause == "gs1.1/threshold.negative-pruned"
+        assert set(standing(both, fresh(*runs), SPEC, departure)) == {*both}
+        at_once = self.kept(graft, varied=SCORED)
+        assert agreement(at_once, SPEC).departures
+        assert self.FORGETS in standing(both, fresh(*runs, at_once), SPEC, departure), "another fault"
+        later = self.kept(beat, graft, varied=SCORED)
+        assert standing(both, fresh(*runs, later), SPEC, departure) == [self.KEEPS]
+
 
 class TestTwoFaultsOfOneMessage:
     """A router that leaves a topic announces another backoff, and lists peers though peer exchange is off."""

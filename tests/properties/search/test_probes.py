@@ -19,7 +19,7 @@ from quidnunc.model.events import (
 )
 from quidnunc.model.parameters import DogParameters, Parameters
 from quidnunc.model.rpc import Graft, IDontWant, IHave, Message, Prune, Subscribe
-from quidnunc.properties.search.probes import probes, probes_at_scores, probes_of_redundancy, topics_of
+from quidnunc.properties.search.probes import MINE, probes, probes_at_scores, probes_of_redundancy, topics_of
 
 GRAFT = Receive((1,), (Graft("t1"),))
 EVENTS: tuple[Event, ...] = (Join("t1"), Connect((1,)), Receive((1,), (Subscribe("t1"),)), GRAFT, Leave("t1"))
@@ -42,6 +42,17 @@ def test_what_was_said_is_said_again_after_the_minimal_run_by_the_same_peer_and_
     again = [run for run in probes(EVENTS, PARAMETERS) if run[: len(EVENTS)] == EVENTS]
     assert [run[len(EVENTS)] for run in again if run[len(EVENTS)] == GRAFT] == [GRAFT]
     assert Receive((3,), (Graft("t1"),)) in {event for run in again for event in run}
+
+
+def test_a_message_is_flawed_otherwise_as_well() -> None:
+    """Mutant: who takes another's key is told to take malformed ones too, or the other way round."""
+    flawed = Message("m1", "t1", author=1, flaw="other-key")
+    events = (Join("t1"), Connect((1,)), Receive((1,), (flawed,)))
+    last = [run[2] for run in probes(events, Parameters()) if run[:2] == events[:2]]
+    sent = {part for e in last if isinstance(e, Receive) for part in e.parts if isinstance(part, Message)}
+    flaws = {part.flaw for part in sent if part.id == MINE}
+    assert flaws >= {"unsigned", "forged", "foreign-key", "junk-key", "no-author", "no-seqno"}
+    assert not flaws & {"other-key", "altered", "stale-seqno"}
 
 
 def test_small_caps_on_ihaves_are_passed_twice_over() -> None:
@@ -74,6 +85,10 @@ def test_a_score_is_asked_for_below_each_threshold_beside_none() -> None:
         assert values == [[0], [-41], [-21], [-11], [-1]]
         without = [[e for e in run if not isinstance(e, Score)] for run in (plain, *low)]
         assert all(run == without[0] for run in without), "they differ in the score alone"
+    later = [
+        low[0][at + 1 : at + 3] for _, low in pairs for at, e in enumerate(low[0]) if isinstance(e, Score)
+    ]
+    assert (BEAT, Receive((2,), (Graft("t1"),))) in later, "is it forgotten at a heartbeat?"
 
 
 def test_no_score_is_asked_for_where_the_run_has_none() -> None:
