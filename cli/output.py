@@ -159,21 +159,23 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
-    """As `write_whole`, and the folder with it. Raises UsageError where it cannot be written."""
+    """As `write_whole`, of a file that a user named: the folder is made, and a link is followed. Raises
+    UsageError where it cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, text)
+        write_whole(path if _is_device(path) else path.resolve(), text)
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file, which is there whole afterwards, or as it was before. Raises OSError."""
-    if path.parts[1:2] in (("dev",), ("proc",)) or (path.exists() and not path.is_file()):
-        # A pipe or a device has nothing to lose, and /dev/stdout may be a file that somebody else has open.
+    """Write a file, which is there whole afterwards, or as it was before. Raises OSError.
+
+    It takes the place of a link: where that leads is not ours in a folder that somebody else made.
+    """
+    if _is_device(path):
         path.write_text(text, encoding="utf-8")
         return
-    path = path.resolve()
     part = path.with_name(f"{path.name}.part")
     try:
         part.write_text(text, encoding="utf-8")
@@ -184,6 +186,11 @@ def write_whole(path: Path, text: str) -> None:
         with suppress(OSError):
             part.unlink()
         raise
+
+
+def _is_device(path: Path) -> bool:
+    """Whether there is nothing to lose in it; /dev/stdout may be a file that somebody else has open."""
+    return path.parts[1:2] in (("dev",), ("proc",)) or (path.exists() and not path.is_file())
 
 
 def count(number: int, noun: str, plural: str = "") -> str:

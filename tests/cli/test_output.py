@@ -116,6 +116,10 @@ def test_a_file_is_there_whole_or_as_it_was(tmp_path: Path, monkeypatch: pytest.
     write_text(linked, "second")
     assert linked.is_symlink() and path.read_text() == "second" and path.stat().st_mode & 0o777 == 0o640
 
+    (inside := tmp_path / "found.case").symlink_to(path)
+    write_whole(inside, "a case")
+    assert not inside.is_symlink() and inside.read_text() == "a case" and path.read_text() == "second"
+
     def full(self: Path, *given: Any, **options: Any) -> int:
         self.touch()
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
