@@ -11,7 +11,8 @@ VERDICTS: Mapping[str, str] = {
     "deviates": "The router departs from advice (SHOULD, MAY, or such words in lower case).",
     "observed": "The texts are silent or leave it open; this is how the router does it. It is no failure.",
     "unsupported": "The driver cannot do what the claim needs, so it was not asked.",
-    "undecided": "The claim could not be judged, because something else that the router does hides it.",
+    "undecided": "The claim could not be judged: something else that the router does hides it, "
+    "or a reading that other runs refute allows what departs.",
     "inconclusive": "The claim never applied, so that nothing can be said of it.",
     "broken": "Our own router does not pass the same events either: the finding, or the kit, is wrong.",
     "same": "Of a replay: the router departs as the case records.",
