@@ -174,11 +174,13 @@ def _unwanted(events: Sequence[Event], topic: str) -> list[Message]:
 def _flawed_otherwise(events: Sequence[Event]) -> Iterator[Acts]:
     """In place of a message at the end that breaks the signature policy, one that breaks it otherwise: who
     overlooks one thing is told apart from who overlooks several."""
-    parts = events[-1].parts if isinstance(events[-1], Receive) else ()
-    for message in parts:
-        for flaw in FLAWS if isinstance(message, Message) and message.flaw in FLAWS else ():
+    last = events[-1]
+    if not isinstance(last, Receive):
+        return
+    for message in (part for part in last.parts if isinstance(part, Message) and part.flaw in FLAWS):
+        for flaw in FLAWS:
             if flaw != message.flaw:
-                yield (*events[:-1], evolve(events[-1], parts=(evolve(message, id=MINE, flaw=flaw),)))
+                yield (*events[:-1], evolve(last, parts=(evolve(message, id=MINE, flaw=flaw),)))
 
 
 def _last_prune(events: Sequence[Event]) -> Iterator[tuple[int, Peer, str]]:
