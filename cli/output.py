@@ -190,7 +190,7 @@ def write_whole(path: Path, text: str) -> None:
 
 def _is_device(path: Path) -> bool:
     """Whether there is nothing to lose in it; /dev/stdout may be a file that somebody else has open."""
-    return path.parts[1:2] in (("dev",), ("proc",)) or (path.exists() and not path.is_file())
+    return path.parts[:2] in (("/", "dev"), ("/", "proc")) or (path.exists() and not path.is_file())
 
 
 def count(number: int, noun: str, plural: str = "") -> str:
