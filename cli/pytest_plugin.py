@@ -112,7 +112,7 @@ class CaseItem(pytest.Item):
         router = against
         replayed: list[CaseReplay] = []
         try:
-            case = load(self.path)
+            case = load(self.path, self._within())
             router = against or router_of(case)
             if case.is_network and against:
                 skip_absent(against)
@@ -129,6 +129,12 @@ class CaseItem(pytest.Item):
             return
         # Outside the handler, or it would be told twice.
         pytest.fail(unread, pytrace=False)
+
+    def _within(self) -> Path | None:
+        """The folder out of which a link may not lead: a file that nobody named may be a stranger's."""
+        named = {Path(word.partition("::")[0]).absolute() for word in self.config.args}
+        root = self.config.rootpath
+        return root if self.path.is_relative_to(root) and self.path not in named else None
 
     def _judge(self, replayed: Sequence[CaseReplay], router: str, against: str) -> None:
         """The worst outcome is that of the test: what is as expected comes last."""

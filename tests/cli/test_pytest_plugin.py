@@ -146,6 +146,19 @@ def test_a_bad_file_is_one_failure_with_its_line(run: Run, pytester: pytest.Pyte
     assert "Traceback" not in result.stdout.str()
 
 
+def test_a_link_out_of_the_folder_is_not_read_unless_it_is_named(run: Run, pytester: pytest.Pytester) -> None:
+    """What is in a folder may be a stranger's, and the log of a build is read by many."""
+    outside = pytester.path.parent / "outside.case"
+    outside.write_text("a secret")
+    (pytester.path / "link.case").symlink_to(outside)
+    found = run(against="ours", status="suite")
+    found.assert_outcomes(passed=1, failed=1)
+    found.stdout.fnmatch_lines(["*link.case: a link out of *: name what it leads to*"])
+    assert "secret" not in found.stdout.str()
+    outside.write_text(CASE.format(against="ours", status="suite"))
+    run("link.case", against="ours", status="suite").assert_outcomes(passed=1)
+
+
 def test_a_broken_driver_is_named(run: Run) -> None:
     result = run(against="ours:no-such-mutant")
     result.assert_outcomes(failed=1)
