@@ -150,7 +150,7 @@ def unseparated_lines(report: RegressReport) -> Sequence[str]:
     found = report.found
     if not found.changes:
         return ["The two are the same: no rule, reading or parameter differs, so nothing was searched."]
-    lines = [f"{u.change.says}: {u}{f'. {u.reason}' if u.reason else ''}" for u in found.unseparated]
+    lines = [f"{u.change.says}: {f'{u.reason} Tried: ' if u.reason else ''}{u}" for u in found.unseparated]
     return [*lines, *not_read_lines(found.old, found.new)] if lines else []
 
 

@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 from attrs import evolve, field, frozen, mutable
 
 from quidnunc.properties.processes import process_pool
+from quidnunc.properties.regress.code_equality import same_function
 from quidnunc.properties.regress.diff import ProtocolChange, all_of, changes_between
 from quidnunc.properties.regress.directed import directed_traces
 from quidnunc.properties.regress.pair import DIRECTIONS, Direction, partings_of
@@ -464,7 +465,10 @@ def _separations(change: ProtocolChange, old: Side, new: Side, shown: Shown) -> 
 
 
 def _why(change: ProtocolChange, old: Side, new: Side) -> str:
-    """What the suite says of a rule whose absence no trace shows."""
+    """What the suite says of a rule whose absence no trace shows; or that a rule has another name alone."""
+    was, now = change.old, change.new
+    if was and now and was.clause == now.clause and same_function(was.apply, now.apply):
+        return "Only its name is another: the code and the clause are the same."
     for side in (new, old):
         entry = unnoticed_of(side.base).get(change.rule)
         if entry is not None:

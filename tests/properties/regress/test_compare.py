@@ -104,6 +104,27 @@ def test_all_that_a_parameter_changes_is_told() -> None:
     }
 
 
+RENAMED = """
+from attrs import evolve
+from quidnunc.model.machine import protocol_named
+from quidnunc.model.rules import FirstMatch
+IT = protocol_named("gossipsub-1.2")
+RULES = tuple(
+    evolve(r, name="inside_backoff") if r.name == "while_backing_off" else r
+    for r in IT["graft"].rules
+)
+FORK = evolve(IT, name="renamed", handlers={**IT.handlers, "graft": FirstMatch(RULES)})
+"""
+
+
+def test_a_rule_that_has_another_name_alone_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "fork_renamed.py").write_text(RENAMED, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    (left,) = behaviour(R1, side_named("python:fork_renamed:FORK"), walks=1, steps=1).unseparated
+    assert left.reason == "Only its name is another: the code and the clause are the same."
+    assert not left.never_at_work
+
+
 def test_what_shows_nowhere_is_bounded_and_not_called_equal() -> None:
     """Nothing reads the size of the pool in a protocol whose messages are not transactions of a pool."""
     result = behaviour(R1, side_named("gossipsub-1.2+max_groups_per_peer=9"), walks=3)
