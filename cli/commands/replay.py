@@ -29,7 +29,7 @@ from quidnunc.output import (
     print_json,
     progress_line,
     say_refusal,
-    write_whole,
+    write_text,
 )
 from quidnunc.properties.bounded import printable, shortened
 from quidnunc.properties.cases.case import Case, RefusedRouterError, own_kind, router_of
@@ -239,7 +239,7 @@ def _rewrite(name: str, text: str) -> bool:
     path = Path(name)
     if path.read_text(encoding="utf-8") == text:
         return False
-    write_whole(path, text)
+    write_text(path, text)
     print(f"rewrote {path}", file=sys.stderr)
     return True
 
