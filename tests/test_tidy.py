@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import A_SET
+
 ROOT = Path(__file__).parents[1]
 SHIPPED = ("cli", "model", "properties", "impl", "pipeline")
 OURS = (*SHIPPED, "tools")
@@ -474,6 +476,15 @@ def test_tests_mirror_sources() -> None:
         if topic not in topics | ACROSS:
             problems.append(f"{path.relative_to(ROOT)} is about no module of {folder}/")
     assert not problems, "\n".join(problems)
+
+
+@pytest.mark.parametrize(
+    ("name", "refused"),
+    [("test[{'b', 'a'}]", True), ("test[frozenset()]", True), ("test[{'d': 0}]", False), ("test[a]", False)],
+    ids=["set", "frozenset", "table", "word"],
+)
+def test_a_set_in_the_name_of_a_test_is_noticed(name: str, refused: bool) -> None:
+    assert bool(A_SET.search(name)) is refused
 
 
 def test_the_folders_at_the_top_are_those_that_we_name() -> None:

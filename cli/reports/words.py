@@ -12,7 +12,7 @@ VERDICTS: Mapping[str, str] = {
     "observed": "The texts are silent or leave it open; this is how the router does it. It is no failure.",
     "unsupported": "The driver cannot do what the claim needs, so it was not asked.",
     "undecided": "The claim could not be judged: something else that the router does hides it, "
-    "or a reading that other runs refute allows what departs.",
+    "or a reading that does not predict other runs allows what departs.",
     "inconclusive": "The claim never applied, so that nothing can be said of it.",
     "broken": "Our own router does not pass the same events either: the finding, or the kit, is wrong.",
     "same": "Of a replay: the router departs as the case records.",

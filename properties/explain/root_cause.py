@@ -100,9 +100,9 @@ def readings_that_allow(
 
 
 def allowed_in_words(reading: str, spec: Protocol) -> str:
-    """What a row says that nothing explains, and that a reading allows which other runs refute."""
+    """What a row says that nothing explains, and that a reading allows which did not predict other runs."""
     says = edit_named(reading, spec).says
-    return f'It is in order where the text is read so: "{says}" Other runs refute that reading.'
+    return f'It is in order where the text is read so: "{says}" It does not predict other runs.'
 
 
 def hypotheses(moments: Sequence[Moment], protocol: Protocol, parameters: Any, spec: Protocol) -> list[Edit]:

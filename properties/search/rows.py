@@ -66,8 +66,8 @@ class RootCause:
     unexplained_as: tuple[str, str] = ("", "unexplained:withdrawn")
     """Clause and cause, should its explanation be withdrawn."""
     allowed_by: tuple[str, ...] = ()
-    """Of what is unexplained: readings of open sentences, by each of which the case is in order. Other runs
-    refute them."""
+    """Of what is unexplained: readings of open sentences, by each of which the case is in order. None
+    of them predicts other runs."""
     suspects: frozenset[str] = frozenset()
     """Of what is unexplained: names of edits of one rule, each of which could account for the case."""
     holds_on_ours: bool | None = None
